@@ -1,0 +1,3 @@
+/* lines: 800 */
+/* WANT */
+/* path: engine/middle.c */

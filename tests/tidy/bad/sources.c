@@ -1,0 +1,2 @@
+/* WANT: no list names this file */
+/* path: engine/other.c */

@@ -1,0 +1,4 @@
+#include <sys/types.h> /* WANT */
+#include <stddef.h>
+#include <stdbool.h> /* WANT */
+/* path: include/pawl.h */

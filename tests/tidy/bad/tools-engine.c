@@ -1,0 +1,4 @@
+#include "high.h" /* WANT */
+#include "low.h"
+#include "pawl.h"
+/* path: tools/tool.c */

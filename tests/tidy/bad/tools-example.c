@@ -1,0 +1,3 @@
+#include "low.h" /* WANT */
+#include "pawl.h"
+/* path: docs/examples/first.c */
