@@ -3,12 +3,12 @@
 # ---- Sources, named one by one. A file that is listed and not there yet is passed over; one that is
 # there and not listed fails `make tidy`.
 
-ENGINE := status check hash mutex os_posix identity frame record segment footer \
-	shared slots chain commit recovery log
+ENGINE := status check hash mutex os_posix identity window frame record segment footer \
+	shared slots chain recovery scan commit log
 TOOLS := pawl_log
 UNIT := test_status test_bytes test_hash test_os_posix test_mutex test_identity test_frame \
-	test_record test_segment test_footer test_shared test_slots test_chain test_commit \
-	test_recovery test_log test_sim_prng test_sim_disk test_sim_os test_sim_sched test_sim_trace
+	test_record test_segment test_footer test_shared test_slots test_chain test_recovery \
+	test_scan test_commit test_log test_sim_prng test_sim_disk test_sim_os test_sim_sched test_sim_trace
 SIM := prng sim_disk sim_os sim_sched sim_trace workload oracle
 SIM_MAIN := main
 SWEEP_MAIN := sweep
@@ -77,7 +77,7 @@ else
 UNIT_LIBS := -lcriterion
 endif
 
-ASAN_OPTIONS ?= abort_on_error=1:detect_leaks=1:detect_stack_use_after_return=1
+ASAN_OPTIONS ?= abort_on_error=1:detect_leaks=1
 UBSAN_OPTIONS ?= halt_on_error=1:print_stacktrace=1
 TSAN_OPTIONS ?= halt_on_error=1
 export ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS
@@ -106,13 +106,14 @@ TOOL_PROGRAMS := $(patsubst tools/%.c,build/%,$(subst _,-,$(TOOLS_C)))
 FUZZ_PROGRAMS := $(patsubst fuzz/%.c,$(B)/%,$(FUZZ_C))
 
 QUIET ?=
+MAKEFLAGS += --no-print-directory
 SAY = @$(if $(QUIET),:,printf '  %-5s %s\n')
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .PHONY: all help deps check tidy check-header check-symbols programs sim sweep crash mutants bench \
 	fuzz fuzz-replay asan ubsan tsan clang analyze format install uninstall clean sources \
-	 run-fuzz FORCE
+	run-fuzz FORCE
 
 ## all: the library, static and shared, and the tools
 all: build/libpawl.a build/$(SONAME) $(TOOL_PROGRAMS)
