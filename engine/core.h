@@ -1,0 +1,64 @@
+/* core: what the rooms of the log share: one handle's view of it. No functions of weight.
+ *
+ * Threads: what is not atomic is constant after opening, or guarded as said.
+ */
+#ifndef PAWL_ENGINE_CORE_H
+#define PAWL_ENGINE_CORE_H
+
+#include "chain.h"
+#include "footer.h"
+#include "identity.h"
+#include "log.h"
+#include "mutex.h"
+#include "shared.h"
+#include "slots.h"
+
+struct log {
+    struct os *os;
+    struct os_dir *store_dir;
+    struct os_dir *dir; /* log/ */
+    struct identity identity;
+    struct slots slots;
+    struct shared *shared;
+    struct chain chain;
+    struct log_options options;
+
+    struct mutex append_mutex; /* the append lock between the threads of this handle */
+    /* Guarded by the append lock: where a frame is laid out, and the segment it goes to. */
+    uint8_t *buffer;
+    size_t buffer_bytes;
+    struct chain_entry active;
+    struct os_file *active_file;
+
+    struct mutex supply_mutex; /* the maintenance byte between the threads of this handle */
+
+    _Atomic uint64_t written_lsn; /* the end of what this handle appended */
+    _Atomic uint64_t idle_lsn;    /* the tail at the last upkeep */
+    _Atomic uint32_t is_interrupted;
+};
+
+/* What each segment keeps free for its own footer. */
+static inline uint64_t core_footer_bytes(void) {
+    return frame_bytes(FOOTER_METADATA_BYTES, 0);
+}
+
+/* How often a waiter looks whether who it waits for is still alive. */
+#define CORE_SLICE_NS (5U * 1000 * 1000)
+
+static inline uint64_t core_slice_end(struct os *os, uint64_t deadline) {
+    const uint64_t slice = os_clock_boot(os) + CORE_SLICE_NS;
+    return slice < deadline ? slice : deadline;
+}
+
+static inline pawl_status core_failed(struct log *log, pawl_error *error) {
+    struct shared *shared = log->shared;
+    char name[SEGMENT_NAME_BYTES];
+    segment_name(atomic_load(&shared->failed_ordinal), name);
+    (void)error_set(error, PAWL_FAILED,
+                    "a sync of segment %s failed (errno %u); nothing more is written until every "
+                    "process has closed the store and one opens it again",
+                    name, atomic_load(&shared->failed_errno));
+    return error_at(error, PAWL_FAILED, name, 0, atomic_load(&shared->durable_lsn));
+}
+
+#endif

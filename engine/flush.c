@@ -1,0 +1,212 @@
+#include "flush.h"
+
+#include "check.h"
+#include "commit.h"
+#include "window.h"
+
+#include <errno.h>
+
+/* ---- The sync ---- */
+
+/* A position of the log with the file it lies in. */
+struct flush_piece {
+    struct chain_entry entry;
+    struct os_file *file;
+};
+
+static pawl_status flush_hold(struct log *log, uint64_t lsn, struct flush_piece *ret_piece,
+                              pawl_error *error) {
+    struct chain_entry entry;
+    CHECK(chain_find(&log->chain, lsn, &entry), error);
+    struct os_file *file;
+    TRY(chain_hold(&log->chain, entry.ordinal, atomic_load(&log->shared->durable_lsn), &file,
+                   error));
+    *ret_piece = (struct flush_piece){entry, file};
+    return PAWL_OK;
+}
+
+/* Latches the store: whoever waits, in whichever process, learns of it. */
+static pawl_status flush_fail(struct log *log, const struct flush_piece *piece, int os_errno,
+                              pawl_error *error) {
+    if (STEP_IS_ON(STEP_COMMIT_FAIL_ALL))
+        shared_fail(log->os, log->shared, os_errno, piece->entry.ordinal);
+    char name[SEGMENT_NAME_BYTES];
+    segment_name(piece->entry.ordinal, name);
+    (void)error_os(error, os_errno, name, 0, "a sync of segment %s failed", name);
+    if (error != NULL)
+        error->status = PAWL_FAILED_SYNC;
+    return PAWL_FAILED_SYNC;
+}
+
+/* Writes [from, to) again with the bytes that are there, frame by frame, so that the pages are
+ * dirty and this process's own sync answers for them. */
+static pawl_status flush_rewrite(struct log *log, const struct flush_piece *piece, uint64_t from,
+                                 uint64_t to, pawl_error *error) {
+    const struct frame_key key = {log->identity.secret, piece->entry.ordinal};
+    struct window window;
+    char name[SEGMENT_NAME_BYTES];
+    segment_name(piece->entry.ordinal, name);
+    window_init(&window, log->os, piece->file, name);
+    pawl_status status = PAWL_OK;
+    int failed = 0;
+    while (status == PAWL_OK && failed == 0 && from < to) {
+        const uint64_t offset = chain_offset(&piece->entry, from);
+        const uint8_t *bytes;
+        size_t count;
+        struct frame_header header;
+        status = window_get(&window, offset, FRAME_HEADER_BYTES, &bytes, &count, error);
+        if (status != PAWL_OK)
+            break;
+        if (count < FRAME_HEADER_BYTES || frame_read_header(bytes, &key, &header) != FRAME_WHOLE ||
+            header.lsn != from) {
+            failed = EIO;
+            break;
+        }
+        const size_t size = frame_header_frame_bytes(&header);
+        status = window_get(&window, offset, size, &bytes, &count, error);
+        if (status != PAWL_OK)
+            break;
+        failed = count == size && frame_body_is_whole(&header, bytes, key.secret)
+                     ? os_file_write(log->os, piece->file, bytes, size, offset)
+                     : EIO;
+        from += size;
+    }
+    window_deinit(&window);
+    return status == PAWL_OK && failed != 0 ? flush_fail(log, piece, failed, error) : status;
+}
+
+/* Syncs what lies in [from, to), after writing again what of it lies below `rewrite_to`. */
+static pawl_status flush_range(struct log *log, uint64_t from, uint64_t to, uint64_t rewrite_to,
+                               pawl_error *error) {
+    while (from < to) {
+        struct flush_piece piece = {0};
+        TRY(flush_hold(log, from, &piece, error));
+        const uint64_t end = piece.entry.end_lsn < to ? piece.entry.end_lsn : to;
+        const uint64_t rewrite_end = end < rewrite_to ? end : rewrite_to;
+        pawl_status status = PAWL_OK;
+        if (from < rewrite_end && STEP_IS_ON(STEP_COMMIT_REWRITE))
+            status = flush_rewrite(log, &piece, from, rewrite_end, error);
+        int failed = 0;
+        const bool is_last = end == to;
+        if (status == PAWL_OK && STEP_IS_ON(STEP_COMMIT_SYNC) &&
+            (is_last || STEP_IS_ON(STEP_COMMIT_SYNC_FIRST)))
+            failed = os_file_sync(log->os, piece.file);
+        if (failed != 0)
+            status = flush_fail(log, &piece, failed, error);
+        chain_let_go(&log->chain, piece.file);
+        TRY(status);
+        from = end;
+    }
+    return PAWL_OK;
+}
+
+/* ---- Leading ---- */
+
+/* Gives those whom the last sync woke the moment they need to append again. */
+static void flush_gather(struct log *log) {
+    struct shared *shared = log->shared;
+    const uint64_t expected = atomic_load(&shared->group_frames);
+    const uint64_t synced = atomic_load(&shared->synced_frames);
+    const uint64_t began = os_clock_boot(log->os);
+    while (commit_should_gather(atomic_load(&shared->sync_frames) - synced, expected,
+                                os_clock_boot(log->os) - began))
+        os_pause(log->os, 0);
+}
+
+/* One sync for everything that has been appended. The caller has the lead. */
+static pawl_status flush_lead(struct log *log, uint64_t rewrite_to, pawl_error *error) {
+    struct shared *shared = log->shared;
+    flush_gather(log);
+    const uint64_t from = atomic_load(&shared->durable_lsn);
+    uint64_t to = atomic_load(&shared->tail_lsn);
+    const uint64_t frames = atomic_load(&shared->sync_frames);
+    TRY(chain_follow(&log->chain, atomic_load(&shared->active_ordinal), error));
+    atomic_store(&shared->sync_from, from);
+    atomic_store(&shared->sync_to, to);
+    os_step(log->os);
+    TRY(flush_range(log, from, to, rewrite_to, error));
+    if (!STEP_IS_ON(STEP_COMMIT_BOUND))
+        to = atomic_load(&shared->tail_lsn);
+    if (atomic_load(&shared->is_failed) != 0)
+        return core_failed(log, error);
+    atomic_store(&shared->group_frames, (uint32_t)(frames - atomic_load(&shared->synced_frames)));
+    atomic_store(&shared->synced_frames, frames);
+    os_step(log->os);
+    atomic_store(&shared->durable_lsn, to);
+    return PAWL_OK;
+}
+
+static pawl_status flush_try_lead(struct log *log, shared_owner dead, pawl_error *error) {
+    struct shared *shared = log->shared;
+    const bool has_lead = dead == 0
+                              ? shared_owner_try(&shared->sync_owner, log->slots.self)
+                              : shared_owner_replace(&shared->sync_owner, dead, log->slots.self);
+    if (!has_lead)
+        return PAWL_OK;
+    /* After this moment another may have led: only what is not durable yet is synced. */
+    const uint64_t rewrite_to = dead == 0 ? 0 : atomic_load(&shared->sync_to);
+    const pawl_status status = flush_lead(log, rewrite_to, error);
+    shared_owner_drop(log->os, &shared->sync_owner);
+    shared_event_raise(log->os, &shared->durable_event, &shared->durable_waiters);
+    return status;
+}
+
+/* ---- Waiting ---- */
+
+/* Sleeps until something has changed. True: nothing did for a slice, so the leader may be dead. */
+static bool flush_sleep(struct log *log, uint32_t seen, uint64_t deadline) {
+    return os_futex_wait(log->os, &log->shared->durable_event, seen,
+                         core_slice_end(log->os, deadline)) == ETIMEDOUT;
+}
+
+static pawl_status flush_undetermined(struct log *log, pawl_error *error) {
+    (void)core_failed(log, error);
+    if (error != NULL)
+        error->status = PAWL_FAILED_SYNC;
+    return PAWL_FAILED_SYNC;
+}
+
+static pawl_status flush_wait_counted(struct log *log, uint64_t lsn, uint64_t deadline,
+                                      pawl_error *error) {
+    struct shared *shared = log->shared;
+    bool has_waited = false;
+    for (;;) {
+        const uint32_t seen = atomic_load(&shared->durable_event);
+        const shared_owner leader = atomic_load(&shared->sync_owner);
+        const struct commit_facts facts = {
+            .wanted_lsn = lsn,
+            .durable_lsn = atomic_load(&shared->durable_lsn),
+            .is_failed = atomic_load(&shared->is_failed) != 0,
+            .has_leader = leader != 0,
+            .leader_is_dead = has_waited && leader != 0 && slots_owner_is_dead(&log->slots, leader),
+            .is_past_deadline = os_clock_boot(log->os) >= deadline,
+            .is_interrupted = atomic_load(&log->is_interrupted) != 0,
+        };
+        pawl_status status = PAWL_OK;
+        switch (commit_next(&facts)) {
+        case COMMIT_DONE: return PAWL_OK;
+        case COMMIT_FAILED: return flush_undetermined(log, error);
+        case COMMIT_LATE:
+            return error_set(error, PAWL_PENDING, "the deadline passed before it was durable");
+        case COMMIT_INTERRUPTED:
+            return error_set(error, PAWL_PENDING, "interrupted before it was known to be durable");
+        case COMMIT_LEAD: status = flush_try_lead(log, 0, error); break;
+        case COMMIT_TAKE_OVER: status = flush_try_lead(log, leader, error); break;
+        case COMMIT_WAIT: has_waited = flush_sleep(log, seen, deadline); break;
+        case COMMIT_MOVE_COUNT: break;
+        }
+        if (status == PAWL_FAILED || status == PAWL_FAILED_SYNC)
+            continue; /* the latch decides, for this one as for all */
+        TRY(status);
+    }
+}
+
+pawl_status flush_wait(struct log *log, uint64_t lsn, uint64_t deadline, pawl_error *error) {
+    struct shared *shared = log->shared;
+    if (atomic_load(&shared->durable_lsn) >= lsn)
+        return PAWL_OK;
+    atomic_fetch_add(&shared->durable_waiters, 1);
+    const pawl_status status = flush_wait_counted(log, lsn, deadline, error);
+    atomic_fetch_sub(&shared->durable_waiters, 1);
+    return status;
+}

@@ -1,0 +1,391 @@
+/* Opening and closing a log.
+ *
+ * Under the door:
+ *  1. identity is read, or, in a new store, made: first the log with its first segment, then
+ * identity, whose content is what makes the directory a store.
+ *  2. Is any slot held? If not, this process is alone. It recovers the log (scan.h), removes what
+ * lies behind a cut, makes `shared` anew and says in it where the log ends. If one is, `shared` is
+ * right, and it joins.
+ *  3. It takes a slot, by which others see that it lives.
+ * After a cut nothing is written yet: the segment counts as closed, and the first append begins the
+ * next one. So recovery has nothing to finish, and a crash in it changes nothing.
+ */
+#include "check.h"
+#include "core.h"
+#include "flush.h"
+#include "scan.h"
+#include "supply.h"
+#include "tail.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const uint64_t segment_bytes_default = 64 * 1024 * 1024;
+
+enum { FIRST_SEGMENT_DATA = 64 * 1024 };
+
+/* ---- A new store ---- */
+
+/* Is the directory empty but for what a store that was never finished leaves? */
+static int create_visit(void *context, const char *name) {
+    static const char *const harmless[] = {IDENTITY_NAME, SHARED_NAME, "log", "lost+found"};
+    for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++) {
+        if (strcmp(name, harmless[i]) == 0)
+            return 0;
+    }
+    pawl_error *error = context;
+    (void)error_set(error, PAWL_EXISTS, "the directory holds other things (%.100s) and no store",
+                    name);
+    return EEXIST;
+}
+
+/* Names in log/ that an unfinished creation does not leave. */
+static int create_log_visit(void *context, const char *name) {
+    uint64_t ordinal;
+    bool *has_more = context;
+    if (segment_parse_name(name, &ordinal) && ordinal > 2)
+        *has_more = true;
+    return 0;
+}
+
+/* An empty identity beside a log in use is a lost identity, not a new store. */
+static pawl_status create_check_log(struct log *log, pawl_error *error) {
+    bool has_more = false;
+    int failed = os_dir_list(log->os, log->dir, create_log_visit, &has_more);
+    struct os_file *file;
+    if (failed == 0)
+        failed = os_file_open(log->os, log->dir, "0000000001.seg", OS_OPEN_READ, &file);
+    if (failed == 0) {
+        uint8_t bytes[FRAME_HEADER_BYTES];
+        size_t read;
+        failed = os_file_read(log->os, file, bytes, sizeof bytes,
+                              SEGMENT_DATA_AT + SEGMENT_START_FRAME_BYTES, &read);
+        (void)os_file_close(log->os, file); /* only read */
+        if (failed == 0 && read > 0 && !bytes_are_zero(bytes, read))
+            has_more = true;
+    }
+    if (failed != 0 && failed != ENOENT)
+        return error_os(error, failed, "log", 0, "cannot look into log/");
+    if (has_more)
+        return error_at(error,
+                        error_set(error, PAWL_DAMAGED,
+                                  "%s is empty, but log/ is not; restore %s from a backup",
+                                  IDENTITY_NAME, IDENTITY_NAME),
+                        IDENTITY_NAME, 0, 0);
+    return PAWL_OK;
+}
+
+/* The first segment, begun, and its herald. */
+static pawl_status create_segments(struct log *log, pawl_error *error) {
+    struct segment_header header = {.ordinal = 1, .made_us = os_clock_wall(log->os)};
+    memcpy(header.uuid, log->identity.uuid, sizeof header.uuid);
+    const struct segment_start start = {0, SEGMENT_FIRST_LSN};
+    const uint64_t secret = log->identity.secret;
+    uint64_t data_bytes = log->options.segment_bytes - SEGMENT_DATA_AT;
+    if (data_bytes > FIRST_SEGMENT_DATA)
+        data_bytes = FIRST_SEGMENT_DATA;
+    TRY(segment_make(log->os, log->dir, &header, secret, data_bytes, error));
+    uint8_t frame[SEGMENT_START_FRAME_BYTES];
+    const size_t size = segment_start_frame(&start, 1, secret, 0, header.made_us, frame);
+    struct os_file *file;
+    int failed =
+        os_file_open(log->os, log->dir, "0000000001.seg", OS_OPEN_READ | OS_OPEN_WRITE, &file);
+    if (failed == 0) {
+        failed = os_file_write(log->os, file, frame, size, SEGMENT_DATA_AT);
+        if (failed == 0 && STEP_IS_ON(STEP_CREATE_SYNC_LOG))
+            failed = os_file_sync(log->os, file);
+        const int close_failed = os_file_close(log->os, file);
+        failed = failed != 0 ? failed : close_failed;
+    }
+    if (failed != 0)
+        return error_os(error, failed, "0000000001.seg", 0, "cannot begin the log");
+    header.ordinal = 2;
+    return segment_make(log->os, log->dir, &header, secret, 0, error);
+}
+
+/* Syncs the name of the store's own directory. */
+static pawl_status create_sync_parent(struct log *log, const char *path, pawl_error *error) {
+    char parent[4096] = ".";
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    while (length > 0 && path[length - 1] != '/')
+        length--;
+    if (length >= sizeof parent)
+        return error_set(error, PAWL_INVALID, "the store's path is too long");
+    if (length > 0) {
+        memcpy(parent, path, length);
+        parent[length] = '\0';
+    }
+    struct os_dir *dir;
+    int failed = os_dir_open(log->os, parent, OS_OPEN_READ, &dir);
+    if (failed == 0) {
+        failed = os_dir_sync(log->os, dir);
+        os_dir_close(log->os, dir);
+    }
+    if (failed != 0)
+        return error_os(error, failed, NULL, 0, "cannot sync the directory %s", parent);
+    return PAWL_OK;
+}
+
+static pawl_status create_store(struct log *log, const char *path, pawl_error *error) {
+    TRY(create_check_log(log, error));
+    TRY(identity_draw(log->os, &log->identity, error));
+    TRY(create_segments(log, error));
+    /* The names of log/ and identity first: the content of identity is the last thing to come. */
+    for (int i = 0; i < 2; i++) {
+        const int failed =
+            STEP_IS_ON(STEP_CREATE_SYNC_NAMES) ? os_dir_sync(log->os, log->store_dir) : 0;
+        if (failed != 0)
+            return error_os(error, failed, NULL, 0, "cannot sync the store's directory");
+        if (i == 0)
+            TRY(identity_write(log->os, log->slots.identity, &log->identity, error));
+    }
+    return STEP_IS_ON(STEP_CREATE_SYNC_NAMES) ? create_sync_parent(log, path, error) : PAWL_OK;
+}
+
+/* ---- Files and directories ---- */
+
+static pawl_status open_files(struct log *log, const char *path, pawl_error *error) {
+    const unsigned create = log->options.create ? OS_OPEN_CREATE : 0;
+    int failed = os_dir_open(log->os, path, OS_OPEN_READ | create, &log->store_dir);
+    if (failed == ENOENT)
+        return error_set(error, PAWL_NO_STORE, "there is no store at %.200s", path);
+    if (failed != 0)
+        return error_os(error, failed, NULL, 0, "cannot open the directory %.200s", path);
+    failed = os_file_open(log->os, log->store_dir, IDENTITY_NAME, OS_OPEN_READ | OS_OPEN_WRITE,
+                          &log->slots.identity);
+    if (failed == ENOENT && create == 0)
+        return error_set(error, PAWL_NO_STORE, "there is no store at %.200s", path);
+    if (failed == ENOENT) {
+        pawl_error other;
+        failed = os_dir_list(log->os, log->store_dir, create_visit, &other);
+        if (failed == EEXIST)
+            return error_set(error, PAWL_EXISTS, "%s", other.sentence);
+        if (failed == 0)
+            failed =
+                os_file_open(log->os, log->store_dir, IDENTITY_NAME,
+                             OS_OPEN_READ | OS_OPEN_WRITE | OS_OPEN_CREATE, &log->slots.identity);
+    }
+    if (failed != 0)
+        return error_os(error, failed, IDENTITY_NAME, 0, "cannot open %s", IDENTITY_NAME);
+    return PAWL_OK;
+}
+
+static pawl_status open_identity(struct log *log, const char *path, struct log_opening *opening,
+                                 pawl_error *error) {
+    const pawl_status status = identity_read(log->os, log->slots.identity, &log->identity, error);
+    if (status != PAWL_OK && status != PAWL_EMPTY)
+        return status;
+    if (status == PAWL_EMPTY && !log->options.create)
+        return error_set(error, PAWL_NO_STORE, "the store at %.200s was never finished", path);
+    const unsigned create = status == PAWL_EMPTY ? OS_OPEN_CREATE : 0;
+    const int failed =
+        os_dir_open_at(log->os, log->store_dir, "log", OS_OPEN_READ | create, &log->dir);
+    if (failed == ENOENT)
+        return error_at(error, error_set(error, PAWL_DAMAGED, "the directory log/ is missing"),
+                        "log", 0, 0);
+    if (failed != 0)
+        return error_os(error, failed, "log", 0, "cannot open log/");
+    if (status == PAWL_EMPTY) {
+        TRY(create_store(log, path, error));
+        opening->was_created = true;
+    }
+    return PAWL_OK;
+}
+
+/* ---- Alone ---- */
+
+/* Whatever lies behind a cut goes, the highest name first, each for good before the next: so the
+ * names never have a gap, and none of it can be taken for a segment made ahead. */
+static pawl_status recover_remove(struct log *log, const struct scan *scan, pawl_error *error) {
+    size_t lowest = scan->count;
+    for (size_t i = scan->count; i > scan->end_file + 1; i--) {
+        if (!scan->files[i - 1].is_blank)
+            lowest = i - 1;
+    }
+    for (size_t i = scan->count; i > lowest && STEP_IS_ON(STEP_RECOVERY_REMOVE); i--) {
+        char name[SEGMENT_NAME_BYTES];
+        segment_name(scan->files[i - 1].ordinal, name);
+        int failed = os_unlink(log->os, log->dir, name);
+        if (failed == 0)
+            failed = os_dir_sync(log->os, log->dir);
+        if (failed != 0)
+            return error_os(error, failed, name, 0, "cannot remove %s, which lies behind the end",
+                            name);
+    }
+    return PAWL_OK;
+}
+
+static pawl_status recover_chain(struct log *log, const struct scan *scan, pawl_error *error) {
+    for (size_t i = 0; i < scan->line_count && scan->line[i] <= scan->end_file; i++) {
+        const struct scan_file *file = &scan->files[scan->line[i]];
+        TRY(chain_push(&log->chain, file->ordinal, file->start.end_lsn, error));
+    }
+    return PAWL_OK;
+}
+
+/* Says in `shared` where the log ends. Everything below has just been synced. */
+static void recover_publish(struct shared *shared, const struct scan *scan) {
+    const struct scan_file *file = &scan->files[scan->end_file];
+    const bool is_cut = scan->row != RECOVERY_CLEAN && STEP_IS_ON(STEP_RECOVERY_NEW_SEGMENT);
+    shared->opening_lsn = scan->end_lsn;
+    atomic_store(&shared->active_ordinal, file->ordinal);
+    atomic_store(&shared->active_is_reserve, (file->header.flags & SEGMENT_RESERVE) != 0);
+    atomic_store(&shared->is_sealed, is_cut || scan->facts.is_sealed);
+    atomic_store(&shared->room_lsn, file->start.end_lsn + (file->bytes - SEGMENT_DATA_AT) /
+                                                              FRAME_ALIGNMENT * FRAME_ALIGNMENT);
+    atomic_store(&shared->durable_lsn, scan->end_lsn);
+    atomic_store(&shared->tail_lsn, scan->end_lsn);
+    if ((scan->last_flags & FRAME_MARK) != 0)
+        atomic_store(&shared->marked_lsn, scan->end_lsn);
+}
+
+static pawl_status recover_shared(struct log *log, pawl_error *error) {
+    if (log->options.exclusive)
+        return shared_make_private(log->os, &log->identity, log->options.segment_bytes,
+                                   &log->shared, error);
+    TRY(shared_make(log->os, log->store_dir, &log->identity, log->options.segment_bytes, error));
+    return shared_map(log->os, log->store_dir, &log->identity, &log->shared, error);
+}
+
+static pawl_status recover_scanned(struct log *log, struct scan *scan, struct log_opening *opening,
+                                   pawl_error *error) {
+    opening->row = scan->row;
+    opening->torn_bytes = scan->row == RECOVERY_CLEAN ? 0 : scan->torn_bytes;
+    opening->later_frames = scan->later_frames;
+    opening->was_closed = (scan->last_flags & FRAME_CLOSE) != 0 && scan->row == RECOVERY_CLEAN;
+    opening->strangers = scan->strangers;
+    if (recovery_is_damage(scan->row))
+        return scan_damage(scan, error);
+    TRY(recover_remove(log, scan, error));
+    TRY(recover_chain(log, scan, error));
+    TRY(recover_shared(log, error));
+    recover_publish(log->shared, scan);
+    return PAWL_OK;
+}
+
+static pawl_status open_alone(struct log *log, struct log_opening *opening, pawl_error *error) {
+    struct scan scan;
+    scan_init(&scan, log->os, log->dir, &log->identity);
+    pawl_status status = scan_run(&scan, error);
+    if (status == PAWL_OK)
+        status = recover_scanned(log, &scan, opening, error);
+    scan_deinit(&scan);
+    return status;
+}
+
+/* ---- With others ---- */
+
+static pawl_status open_joining(struct log *log, unsigned held_slot, pawl_error *error) {
+    TRY(shared_map(log->os, log->store_dir, &log->identity, &log->shared, error));
+    if (log->options.exclusive) {
+        const uint32_t generation =
+            held_slot < SHARED_SLOTS ? atomic_load(&log->shared->slots[held_slot].generation) : 0;
+        log->slots.shared = log->shared;
+        return slots_busy(&log->slots, shared_owner_make(held_slot, generation), "the store",
+                          error);
+    }
+    return chain_load(&log->chain, atomic_load(&log->shared->active_ordinal), error);
+}
+
+/* ---- The whole ---- */
+
+static void open_release(struct log *log) {
+    tail_deinit(log);
+    chain_deinit(&log->chain);
+    if (log->shared != NULL && log->options.exclusive && log->slots.self != 0)
+        shared_release_private(log->os, log->shared);
+    else if (log->shared != NULL)
+        shared_unmap(log->os, log->shared);
+    if (log->dir != NULL)
+        os_dir_close(log->os, log->dir);
+    if (log->slots.identity != NULL)
+        (void)os_file_close(log->os, log->slots.identity); /* synced when it was written */
+    if (log->store_dir != NULL)
+        os_dir_close(log->os, log->store_dir);
+    os_release(log->os, log, sizeof *log);
+}
+
+static pawl_status open_inside(struct log *log, const char *path, struct log_opening *opening,
+                               pawl_error *error) {
+    bool is_alone;
+    unsigned held_slot;
+    TRY(open_identity(log, path, opening, error));
+    chain_init(&log->chain, log->os, log->dir, &log->identity);
+    TRY(slots_are_free(&log->slots, &is_alone, &held_slot, error));
+    opening->was_alone = is_alone;
+    if (is_alone)
+        TRY(open_alone(log, opening, error));
+    else
+        TRY(open_joining(log, held_slot, error));
+    TRY(slots_take(&log->slots, log->shared, error));
+    if (is_alone)
+        (void)supply_refill_reserve(log, NULL); /* with no space now, upkeep tries again */
+    return PAWL_OK;
+}
+
+pawl_status log_open(struct os *os, const char *path, const struct log_options *options,
+                     struct log **ret_log, struct log_opening *ret_opening, pawl_error *error) {
+    struct log_opening opening = {0};
+    struct log *log = os_allocate(os, sizeof *log);
+    if (log == NULL)
+        return error_set(error, PAWL_NO_MEMORY, "no memory to open the store");
+    log->os = os;
+    log->slots.os = os;
+    log->options = *options;
+    if (log->options.segment_bytes == 0)
+        log->options.segment_bytes = segment_bytes_default;
+    chain_init(&log->chain, os, NULL, &log->identity);
+    pawl_status status = PAWL_OK;
+    if (log->options.segment_bytes < SEGMENT_BYTES_MIN)
+        status = error_set(error, PAWL_INVALID, "segments of %llu bytes; at least %d",
+                           (unsigned long long)log->options.segment_bytes, SEGMENT_BYTES_MIN);
+    if (status == PAWL_OK)
+        status = open_files(log, path, error);
+    if (status == PAWL_OK)
+        status = slots_take_door(&log->slots, log->store_dir,
+                                 os_clock_boot(os) + log->options.busy_ns, error);
+    if (status == PAWL_OK) {
+        status = open_inside(log, path, &opening, error);
+        if (status == PAWL_OK && !log->options.exclusive)
+            slots_drop_door(&log->slots);
+    }
+    if (status != PAWL_OK) {
+        open_release(log); /* closing identity drops the door and the slot */
+        return status;
+    }
+    *ret_log = log;
+    *ret_opening = opening;
+    return PAWL_OK;
+}
+
+/* With the door held: the last one out marks the log as closed. */
+static pawl_status close_last(struct log *log, pawl_error *error) {
+    bool is_alone;
+    unsigned held_slot;
+    TRY(slots_are_free(&log->slots, &is_alone, &held_slot, error));
+    const uint64_t tail = log_tail(log);
+    if (!is_alone || atomic_load(&log->shared->is_failed) != 0 ||
+        atomic_load(&log->shared->marked_lsn) == tail)
+        return PAWL_OK;
+    return log_mark(log, FRAME_CLOSE, os_clock_boot(log->os) + log->options.busy_ns, error);
+}
+
+pawl_status log_close(struct log *log, pawl_error *error) {
+    if (os_is_forked_child(log->os)) {
+        open_release(log);
+        return PAWL_OK;
+    }
+    const uint64_t deadline = os_clock_boot(log->os) + log->options.busy_ns;
+    atomic_store(&log->is_interrupted,
+                 0); /* that ended the waits of others; this one is asked for */
+    pawl_status status = PAWL_OK;
+    if (STEP_IS_ON(STEP_CLOSE_SYNC))
+        status = flush_wait(log, atomic_load(&log->written_lsn), deadline, error);
+    if (log->options.exclusive ||
+        slots_take_door(&log->slots, log->store_dir, deadline, NULL) == PAWL_OK)
+        (void)close_last(log, NULL); /* a mark narrows a window; without it nothing is lost */
+    open_release(log);
+    return status;
+}

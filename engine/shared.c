@@ -1,0 +1,158 @@
+#include "shared.h"
+
+#include "check.h"
+
+#include <string.h>
+
+#define SHARED_MAGIC 0x444552414853574cU /* "LWSHARED" */
+enum { SHARED_VERSION = 1 };
+
+STATIC_CHECK(sizeof(struct shared_slot) == 256, "slots keep their place");
+STATIC_CHECK(SHARED_SLOTS <= 256, "a slot fits its byte of an owner word");
+
+static pawl_status shared_fill(struct os *os, struct shared *shared,
+                               const struct identity *identity, uint64_t segment_bytes,
+                               pawl_error *error) {
+    shared->magic = SHARED_MAGIC;
+    shared->version = SHARED_VERSION;
+    shared->bytes = sizeof *shared;
+    os_boot_id(os, shared->boot_id);
+    memcpy(shared->uuid, identity->uuid, sizeof shared->uuid);
+    shared->segment_bytes = segment_bytes;
+    const int failed = os_entropy(os, &shared->opening, sizeof shared->opening);
+    if (failed != 0)
+        return error_os(error, failed, SHARED_NAME, 0, "no entropy to open the store");
+    return PAWL_OK;
+}
+
+static pawl_status shared_write(struct os *os, struct os_dir *dir, const struct shared *content,
+                                pawl_error *error) {
+    struct os_file *file;
+    int failed =
+        os_file_open(os, dir, SHARED_NAME, OS_OPEN_READ | OS_OPEN_WRITE | OS_OPEN_CREATE, &file);
+    if (failed == 0) {
+        failed = os_file_truncate(os, file, sizeof *content);
+        if (failed == 0)
+            failed = os_file_write(os, file, content, sizeof *content, 0);
+        const int close_failed = os_file_close(os, file);
+        failed = failed != 0 ? failed : close_failed;
+    }
+    if (failed != 0)
+        return error_os(error, failed, SHARED_NAME, 0, "cannot write %s", SHARED_NAME);
+    return PAWL_OK;
+}
+
+pawl_status shared_make(struct os *os, struct os_dir *dir, const struct identity *identity,
+                        uint64_t segment_bytes, pawl_error *error) {
+    struct shared *content;
+    TRY(shared_make_private(os, identity, segment_bytes, &content, error));
+    pawl_status status = PAWL_OK;
+    if (STEP_IS_ON(STEP_SHARED_ANEW))
+        status = shared_write(os, dir, content, error);
+    shared_release_private(os, content);
+    return status;
+}
+
+pawl_status shared_map(struct os *os, struct os_dir *dir, const struct identity *identity,
+                       struct shared **ret_shared, pawl_error *error) {
+    struct os_file *file;
+    int failed = os_file_open(os, dir, SHARED_NAME, OS_OPEN_READ | OS_OPEN_WRITE, &file);
+    if (failed != 0)
+        return error_os(error, failed, SHARED_NAME, 0, "cannot open %s of a store in use",
+                        SHARED_NAME);
+    void *address = NULL;
+    struct os_stat stat = {0};
+    failed = os_file_stat(os, file, &stat);
+    if (failed == 0 && stat.bytes >= sizeof(struct shared))
+        failed = os_file_map(os, file, sizeof(struct shared), &address);
+    (void)os_file_close(os, file); /* nothing was written through it, and a mapping outlives it */
+    if (failed != 0)
+        return error_os(error, failed, SHARED_NAME, 0, "cannot map %s", SHARED_NAME);
+    uint8_t boot_id[OS_BOOT_ID_BYTES];
+    os_boot_id(os, boot_id);
+    const struct shared *shared = address;
+    if (shared == NULL || shared->magic != SHARED_MAGIC || shared->version != SHARED_VERSION ||
+        shared->bytes != sizeof *shared || memcmp(shared->boot_id, boot_id, sizeof boot_id) != 0 ||
+        memcmp(shared->uuid, identity->uuid, sizeof shared->uuid) != 0) {
+        if (address != NULL)
+            os_file_unmap(os, address, sizeof *shared);
+        return error_at(error,
+                        error_set(error, PAWL_DAMAGED,
+                                  "%s was replaced while the store is open; close every process "
+                                  "that has it open and open it again",
+                                  SHARED_NAME),
+                        SHARED_NAME, 0, 0);
+    }
+    *ret_shared = address;
+    return PAWL_OK;
+}
+
+void shared_unmap(struct os *os, struct shared *shared) {
+    os_file_unmap(os, shared, sizeof *shared);
+}
+
+pawl_status shared_make_private(struct os *os, const struct identity *identity,
+                                uint64_t segment_bytes, struct shared **ret_shared,
+                                pawl_error *error) {
+    struct shared *shared = os_allocate(os, sizeof *shared);
+    if (shared == NULL)
+        return error_set(error, PAWL_NO_MEMORY, "no memory to open the store");
+    const pawl_status status = shared_fill(os, shared, identity, segment_bytes, error);
+    if (status != PAWL_OK) {
+        os_release(os, shared, sizeof *shared);
+        return status;
+    }
+    *ret_shared = shared;
+    return PAWL_OK;
+}
+
+void shared_release_private(struct os *os, struct shared *shared) {
+    os_release(os, shared, sizeof *shared);
+}
+
+bool shared_owner_try(_Atomic uint32_t *word, shared_owner self) {
+    uint32_t expected = 0;
+    return atomic_compare_exchange_strong_explicit(word, &expected, self, memory_order_acquire,
+                                                   memory_order_relaxed);
+}
+
+bool shared_owner_replace(_Atomic uint32_t *word, shared_owner owner, shared_owner self) {
+    uint32_t expected = owner;
+    return atomic_compare_exchange_strong_explicit(word, &expected,
+                                                   self | (owner & SHARED_OWNER_WAITED),
+                                                   memory_order_acquire, memory_order_relaxed);
+}
+
+uint32_t shared_owner_mark_waited(_Atomic uint32_t *word) {
+    uint32_t seen = atomic_load_explicit(word, memory_order_relaxed);
+    while (seen != 0 && (seen & SHARED_OWNER_WAITED) == 0) {
+        if (atomic_compare_exchange_weak_explicit(word, &seen, seen | SHARED_OWNER_WAITED,
+                                                  memory_order_relaxed, memory_order_relaxed))
+            return seen | SHARED_OWNER_WAITED;
+    }
+    return seen;
+}
+
+void shared_owner_drop(struct os *os, _Atomic uint32_t *word) {
+    const uint32_t was = atomic_exchange_explicit(word, 0, memory_order_release);
+    os_step(os);
+    if ((was & SHARED_OWNER_WAITED) != 0)
+        os_futex_wake(os, word, 1);
+}
+
+void shared_event_raise(struct os *os, _Atomic uint32_t *event, _Atomic uint32_t *waiters) {
+    atomic_fetch_add_explicit(event, 1, memory_order_seq_cst);
+    if (atomic_load_explicit(waiters, memory_order_seq_cst) != 0)
+        os_futex_wake(os, event, UINT32_MAX);
+}
+
+void shared_fail(struct os *os, struct shared *shared, int os_errno, uint64_t ordinal) {
+    if (atomic_load(&shared->is_failed) == 0) {
+        atomic_store(&shared->failed_errno, (uint32_t)os_errno);
+        atomic_store(&shared->failed_ordinal, ordinal);
+        os_step(os);
+        atomic_store(&shared->is_failed, 1);
+    }
+    shared_event_raise(os, &shared->durable_event, &shared->durable_waiters);
+    shared_event_raise(os, &shared->tail_event, &shared->tail_waiters);
+}

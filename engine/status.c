@@ -1,0 +1,94 @@
+#include "status.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *status_name(pawl_status status) {
+    switch (status) {
+#define X(name, exit_code, sentence)                                                               \
+    case name: return #name;
+        STATUS_MAP(X)
+#undef X
+    }
+    return "PAWL_?";
+}
+
+const char *status_sentence(pawl_status status) {
+    switch (status) {
+#define X(name, exit_code, sentence)                                                               \
+    case name: return sentence;
+        STATUS_MAP(X)
+#undef X
+    }
+    return "unknown status";
+}
+
+int status_exit_code(pawl_status status) {
+    switch (status) {
+#define X(name, exit_code, sentence)                                                               \
+    case name: return exit_code;
+        STATUS_MAP(X)
+#undef X
+    }
+    return 1;
+}
+
+static void error_clear(pawl_error *error, pawl_status status) {
+    memset(error, 0, sizeof *error);
+    error->status = status;
+}
+
+pawl_status error_set(pawl_error *error, pawl_status status, const char *format, ...) {
+    if (error == NULL)
+        return status;
+    error_clear(error, status);
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(error->sentence, sizeof error->sentence, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+static pawl_status status_of_errno(int os_errno) {
+    switch (os_errno) {
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG: return PAWL_DISK_FULL;
+    case ENOMEM: return PAWL_NO_MEMORY;
+    case EACCES:
+    case EPERM:
+    case EROFS: return PAWL_PERMISSION;
+    default: return PAWL_IO;
+    }
+}
+
+pawl_status error_os(pawl_error *error, int os_errno, const char *file, uint64_t offset,
+                     const char *format, ...) {
+    const pawl_status status = status_of_errno(os_errno);
+    if (error == NULL)
+        return status;
+    error_clear(error, status);
+    error->os_errno = os_errno;
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(error->sentence, sizeof error->sentence, format, arguments);
+    va_end(arguments);
+    const size_t used = strlen(error->sentence);
+    char words[96] = "";
+    /* The XSI form is thread-safe and, unlike strerror(), owns no buffer. */
+    if (strerror_r(os_errno, words, sizeof words) == 0)
+        (void)snprintf(error->sentence + used, sizeof error->sentence - used, ": %s", words);
+    return error_at(error, status, file, offset, 0);
+}
+
+pawl_status error_at(pawl_error *error, pawl_status status, const char *file, uint64_t offset,
+                     uint64_t lsn) {
+    if (error == NULL)
+        return status;
+    (void)snprintf(error->file, sizeof error->file, "%s", file == NULL ? "" : file);
+    error->offset = offset;
+    error->lsn = lsn;
+    return status;
+}

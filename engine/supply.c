@@ -1,0 +1,383 @@
+#include "supply.h"
+
+#include "check.h"
+#include "tail.h"
+
+#include <errno.h>
+
+enum {
+    AHEAD_BYTES_MIN = 64 * 1024,
+    EXTENSION_BYTES_MAX = 4 * 1024 * 1024,
+    PAGE_BYTES = 4096,
+    RESERVES = 2,
+};
+
+static const uint64_t pause_ns = 200 * 1000;
+
+static const char *const reserve_names[RESERVES] = {"reserve-1", "reserve-2"};
+
+/* ---- Who may supply ---- */
+
+static pawl_status supply_begin(struct log *log, uint64_t deadline, pawl_error *error) {
+    if (mutex_lock(log->os, &log->supply_mutex, deadline) != 0)
+        return error_set(error, PAWL_BUSY, "another thread of this process makes a segment");
+    while (!slots_take_maintenance(&log->slots)) {
+        if (os_clock_boot(log->os) >= deadline) {
+            mutex_unlock(log->os, &log->supply_mutex);
+            return error_set(error, PAWL_BUSY, "another process makes the next segment");
+        }
+        os_pause(log->os, pause_ns);
+    }
+    return PAWL_OK;
+}
+
+static void supply_end(struct log *log) {
+    slots_drop_maintenance(&log->slots);
+    mutex_unlock(log->os, &log->supply_mutex);
+}
+
+/* ---- How much ---- */
+
+static uint64_t round_up(uint64_t bytes) {
+    return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+}
+
+static uint64_t supply_segment_data(const struct log *log) {
+    return log->shared->segment_bytes - SEGMENT_DATA_AT;
+}
+
+/* How far ahead of the tail to be: as much as has been written, within a segment. */
+static uint64_t supply_ahead(struct log *log) {
+    const uint64_t written = atomic_load(&log->shared->tail_lsn) - log->shared->opening_lsn;
+    uint64_t ahead = written < AHEAD_BYTES_MIN ? AHEAD_BYTES_MIN : written;
+    if (ahead > supply_segment_data(log))
+        ahead = supply_segment_data(log);
+    return ahead;
+}
+
+/* ---- More of the active segment ---- */
+
+/* The size of data to which the active segment should grow for a frame of `bytes`; 0: it should
+ * not. */
+static uint64_t supply_extension(struct log *log, const struct chain_entry *active,
+                                 uint64_t bytes) {
+    struct shared *shared = log->shared;
+    const uint64_t used = atomic_load(&shared->tail_lsn) - active->first_lsn;
+    const uint64_t needed = used + bytes + core_footer_bytes();
+    const bool is_fresh = used <= SEGMENT_START_FRAME_BYTES;
+    if (atomic_load(&shared->is_sealed) != 0 || atomic_load(&shared->active_is_reserve) != 0 ||
+        (needed > supply_segment_data(log) && !is_fresh))
+        return 0;
+    uint64_t ahead = supply_ahead(log);
+    if (ahead > EXTENSION_BYTES_MAX)
+        ahead = EXTENSION_BYTES_MAX;
+    uint64_t target = used + ahead;
+    if (target > supply_segment_data(log))
+        target = supply_segment_data(log);
+    return round_up(target > needed ? target : needed);
+}
+
+static pawl_status supply_publish_room(struct log *log, const struct chain_entry *active,
+                                       uint64_t data_bytes, uint64_t deadline, pawl_error *error) {
+    TRY(tail_lock(log, deadline, error));
+    if (atomic_load(&log->shared->active_ordinal) == active->ordinal)
+        atomic_store(&log->shared->room_lsn, active->first_lsn + data_bytes);
+    tail_unlock(log);
+    return PAWL_OK;
+}
+
+static pawl_status supply_extend(struct log *log, const struct chain_entry *active,
+                                 uint64_t data_bytes, uint64_t deadline, pawl_error *error) {
+    struct os_file *file;
+    TRY(chain_hold(&log->chain, active->ordinal, atomic_load(&log->shared->durable_lsn), &file,
+                   error));
+    struct os_stat stat;
+    const int failed = os_file_stat(log->os, file, &stat);
+    pawl_status status = PAWL_OK;
+    if (failed != 0)
+        status = error_os(error, failed, "log", 0, "cannot look at the active segment");
+    else if (stat.bytes < SEGMENT_DATA_AT + data_bytes)
+        status = segment_extend(log->os, file, active->ordinal, stat.bytes,
+                                SEGMENT_DATA_AT + data_bytes, error);
+    chain_let_go(&log->chain, file);
+    if (status == PAWL_FAILED_SYNC)
+        shared_fail(log->os, log->shared, error == NULL ? EIO : error->os_errno, active->ordinal);
+    TRY(status);
+    return supply_publish_room(log, active, data_bytes, deadline, error);
+}
+
+/* ---- The next segment ---- */
+
+enum supply_state {
+    SUPPLY_MISSING,  /* no such file, or an unfinished one */
+    SUPPLY_BLANK,    /* a header and no frame */
+    SUPPLY_OCCUPIED, /* something was begun in it */
+};
+
+static pawl_status supply_look(struct log *log, uint64_t ordinal, enum supply_state *ret_state,
+                               uint64_t *ret_bytes, pawl_error *error) {
+    char name[SEGMENT_NAME_BYTES];
+    segment_name(ordinal, name);
+    struct os_file *file;
+    *ret_state = SUPPLY_MISSING;
+    *ret_bytes = 0;
+    int failed = os_file_open(log->os, log->dir, name, OS_OPEN_READ, &file);
+    if (failed == ENOENT)
+        return PAWL_OK;
+    if (failed != 0)
+        return error_os(error, failed, name, 0, "cannot open segment %s", name);
+    struct os_stat stat = {0};
+    struct segment_header header;
+    uint8_t block[512];
+    size_t read = 0;
+    failed = os_file_stat(log->os, file, &stat);
+    if (failed == 0)
+        failed = os_file_read(log->os, file, block, sizeof block, 0, &read);
+    pawl_status status = PAWL_OK;
+    if (failed != 0)
+        status = error_os(error, failed, name, 0, "cannot read segment %s", name);
+    else if (stat.bytes >= SEGMENT_DATA_AT &&
+             segment_read_header(block, read, log->identity.uuid, log->identity.secret, &header) ==
+                 SEGMENT_OURS) {
+        enum chain_start verdict = CHAIN_START_NONE;
+        struct frame_header start_header;
+        struct segment_start start;
+        status = chain_read_start(log->os, file, ordinal, log->identity.secret, &verdict,
+                                  &start_header, &start, error);
+        *ret_state = verdict == CHAIN_START_NONE ? SUPPLY_BLANK : SUPPLY_OCCUPIED;
+        *ret_bytes = stat.bytes;
+    }
+    (void)os_file_close(log->os, file); /* only read */
+    return status;
+}
+
+static struct segment_header supply_header(struct log *log, uint64_t ordinal, uint32_t flags) {
+    struct segment_header header = {
+        .flags = flags,
+        .ordinal = ordinal,
+        .durable_lsn = atomic_load(&log->shared->durable_lsn),
+        .made_us = os_clock_wall(log->os),
+    };
+    memcpy(header.uuid, log->identity.uuid, sizeof header.uuid);
+    return header;
+}
+
+static pawl_status supply_make(struct log *log, uint64_t ordinal, uint64_t data_bytes,
+                               pawl_error *error) {
+    const struct segment_header header = supply_header(log, ordinal, 0);
+    return segment_make(log->os, log->dir, &header, log->identity.secret, data_bytes, error);
+}
+
+/* A blank segment that has its header grows to its size. */
+static pawl_status supply_grow(struct log *log, uint64_t ordinal, uint64_t bytes,
+                               uint64_t data_bytes, pawl_error *error) {
+    char name[SEGMENT_NAME_BYTES];
+    segment_name(ordinal, name);
+    struct os_file *file;
+    int failed = os_file_open(log->os, log->dir, name, OS_OPEN_READ | OS_OPEN_WRITE, &file);
+    if (failed != 0)
+        return error_os(error, failed, name, 0, "cannot open segment %s", name);
+    pawl_status status =
+        segment_extend(log->os, file, ordinal, bytes, SEGMENT_DATA_AT + data_bytes, error);
+    failed = os_file_close(log->os, file);
+    if (status == PAWL_OK && failed != 0)
+        status = error_os(error, failed, name, 0, "cannot close segment %s", name);
+    /* Nobody's frame is in it: it is made again from nothing. */
+    return status == PAWL_FAILED_SYNC ? supply_make(log, ordinal, data_bytes, error) : status;
+}
+
+/* The herald of `ordinal`. */
+static pawl_status supply_herald(struct log *log, uint64_t ordinal, pawl_error *error) {
+    if (!STEP_IS_ON(STEP_SEGMENT_HERALD))
+        return PAWL_OK;
+    enum supply_state state;
+    uint64_t bytes;
+    TRY(supply_look(log, ordinal + 1, &state, &bytes, error));
+    return state == SUPPLY_MISSING ? supply_make(log, ordinal + 1, 0, error) : PAWL_OK;
+}
+
+static pawl_status supply_publish_next(struct log *log, uint64_t ordinal, bool is_reserve,
+                                       uint64_t deadline, pawl_error *error) {
+    TRY(tail_lock(log, deadline, error));
+    atomic_store(&log->shared->ready_is_reserve, is_reserve);
+    atomic_store(&log->shared->ready_ordinal, ordinal);
+    tail_unlock(log);
+    return PAWL_OK;
+}
+
+/* The first ordinal behind the active one that nothing was begun in. */
+static pawl_status supply_choose(struct log *log, uint64_t active, uint64_t *ret_ordinal,
+                                 enum supply_state *ret_state, uint64_t *ret_bytes,
+                                 pawl_error *error) {
+    uint64_t ordinal = active;
+    do {
+        ordinal++;
+        if (ordinal >= SEGMENT_ORDINAL_MAX)
+            return error_set(error, PAWL_TOO_LARGE, "all segment names are used up");
+        TRY(supply_look(log, ordinal, ret_state, ret_bytes, error));
+    } while (*ret_state == SUPPLY_OCCUPIED);
+    *ret_ordinal = ordinal;
+    return PAWL_OK;
+}
+
+static pawl_status supply_ordinary(struct log *log, uint64_t ordinal, enum supply_state state,
+                                   uint64_t bytes, uint64_t data_bytes, pawl_error *error) {
+    if (state == SUPPLY_MISSING)
+        TRY(supply_make(log, ordinal, data_bytes, error));
+    else if (bytes < SEGMENT_DATA_AT + data_bytes)
+        TRY(supply_grow(log, ordinal, bytes, data_bytes, error));
+    return supply_herald(log, ordinal, error);
+}
+
+/* ---- The reserve ---- */
+
+/* Turns a reserve file into segment `ordinal`. PAWL_NOT_FOUND: it is used up. */
+static pawl_status reserve_convert(struct log *log, const char *from, uint64_t ordinal,
+                                   uint64_t data_bytes, pawl_error *error) {
+    struct os_file *file;
+    int failed = os_file_open(log->os, log->dir, from, OS_OPEN_READ | OS_OPEN_WRITE, &file);
+    if (failed == ENOENT)
+        return PAWL_NOT_FOUND;
+    if (failed != 0)
+        return error_os(error, failed, from, 0, "cannot open the reserve");
+    const struct segment_header header = supply_header(log, ordinal, SEGMENT_RESERVE);
+    struct os_stat stat = {0};
+    failed = os_file_stat(log->os, file, &stat);
+    const bool is_enough = failed == 0 && stat.bytes >= SEGMENT_DATA_AT + data_bytes;
+    if (is_enough) {
+        failed = segment_write_header(log->os, file, &header, log->identity.secret);
+        if (failed == 0 && STEP_IS_ON(STEP_RESERVE_SYNC_HEADER))
+            failed = os_file_sync(log->os, file);
+    }
+    const int close_failed = os_file_close(log->os, file);
+    if (failed == 0)
+        failed = close_failed;
+    if (failed == 0 && !is_enough)
+        return PAWL_NOT_FOUND;
+    char name[SEGMENT_NAME_BYTES];
+    segment_name(ordinal, name);
+    if (failed == 0)
+        failed = os_rename(log->os, log->dir, from, name);
+    if (failed == 0 && STEP_IS_ON(STEP_SEGMENT_SYNC_NAME))
+        failed = os_dir_sync(log->os, log->dir);
+    if (failed != 0)
+        return error_os(error, failed, from, 0, "cannot make segment %s of the reserve", name);
+    return PAWL_OK;
+}
+
+static pawl_status reserve_use(struct log *log, uint64_t ordinal, uint64_t data_bytes,
+                               pawl_error *error) {
+    pawl_status status = PAWL_NOT_FOUND;
+    for (int i = 0; i < RESERVES && status == PAWL_NOT_FOUND; i++)
+        status = reserve_convert(log, reserve_names[i], ordinal, data_bytes, error);
+    return status;
+}
+
+/* With no space left: a reserve becomes the next segment; its herald takes the space of the header
+ * that stood in its place, or the other reserve. */
+static pawl_status supply_from_reserve(struct log *log, uint64_t ordinal, uint64_t data_bytes,
+                                       pawl_error *error) {
+    const pawl_status status = reserve_use(log, ordinal, data_bytes, error);
+    if (status == PAWL_NOT_FOUND)
+        return error_set(error, PAWL_DISK_FULL,
+                         "no space left on the disk, and the reserve is used up");
+    TRY(status);
+    if (supply_herald(log, ordinal, error) == PAWL_OK)
+        return PAWL_OK;
+    /* Without any herald the work can still be finished; a missing newest segment would go unseen.
+     */
+    (void)reserve_use(log, ordinal + 1, 0, NULL);
+    return PAWL_OK;
+}
+
+pawl_status supply_refill_reserve(struct log *log, pawl_error *error) {
+    if (log->options.reserve_bytes == 0)
+        return PAWL_OK;
+    for (int i = 0; i < RESERVES; i++) {
+        struct os_file *file;
+        int failed = os_file_open(log->os, log->dir, reserve_names[i],
+                                  OS_OPEN_READ | OS_OPEN_WRITE | OS_OPEN_CREATE, &file);
+        if (failed != 0)
+            return error_os(error, failed, reserve_names[i], 0, "cannot make the reserve");
+        const uint64_t wanted = SEGMENT_DATA_AT + round_up(log->options.reserve_bytes);
+        struct os_stat stat = {0};
+        failed = os_file_stat(log->os, file, &stat);
+        const bool is_missing = failed == 0 && stat.bytes < wanted;
+        if (is_missing)
+            failed = os_file_zero_fill(log->os, file, 0, wanted);
+        if (is_missing && failed == 0)
+            failed = os_file_sync(log->os, file);
+        if (is_missing && failed != 0)
+            (void)os_file_truncate(log->os, file, 0); /* not half a reserve */
+        const int close_failed = os_file_close(log->os, file);
+        failed = failed != 0 ? failed : close_failed;
+        if (is_missing && failed == 0)
+            failed = os_dir_sync(log->os, log->dir);
+        if (failed != 0)
+            return error_os(error, failed, reserve_names[i], 0, "cannot make the reserve");
+    }
+    return PAWL_OK;
+}
+
+/* ---- The whole ---- */
+
+static pawl_status supply_next(struct log *log, uint64_t active, uint64_t bytes,
+                               enum log_class class, uint64_t deadline, pawl_error *error) {
+    uint64_t ordinal, file_bytes;
+    enum supply_state state;
+    TRY(supply_choose(log, active, &ordinal, &state, &file_bytes, error));
+    const uint64_t needed = SEGMENT_START_FRAME_BYTES + bytes + core_footer_bytes();
+    uint64_t data_bytes = supply_ahead(log);
+    if (data_bytes < needed)
+        data_bytes = needed;
+    pawl_status status =
+        supply_ordinary(log, ordinal, state, file_bytes, round_up(data_bytes), error);
+    bool is_reserve = false;
+    if (status == PAWL_DISK_FULL && class == LOG_FINISHING) {
+        status = supply_from_reserve(log, ordinal, needed, error);
+        is_reserve = true;
+    }
+    TRY(status);
+    return supply_publish_next(log, ordinal, is_reserve, deadline, error);
+}
+
+static pawl_status supply_room_held(struct log *log, uint64_t bytes, enum log_class class,
+                                    uint64_t deadline, pawl_error *error) {
+    struct shared *shared = log->shared;
+    TRY(chain_follow(&log->chain, atomic_load(&shared->active_ordinal), error));
+    const struct chain_entry active = chain_last(&log->chain);
+    const uint64_t data_bytes = supply_extension(log, &active, bytes);
+    if (data_bytes > 0) {
+        const pawl_status status = supply_extend(log, &active, data_bytes, deadline, error);
+        if (status != PAWL_DISK_FULL || class == LOG_ORDINARY)
+            return status;
+    }
+    return supply_next(log, active.ordinal, bytes, class, deadline, error);
+}
+
+pawl_status supply_room(struct log *log, uint64_t bytes, enum log_class class, uint64_t deadline,
+                        pawl_error *error) {
+    TRY(supply_begin(log, deadline, error));
+    const pawl_status status = supply_room_held(log, bytes, class, deadline, error);
+    supply_end(log);
+    return status;
+}
+
+pawl_status supply_maintain(struct log *log, pawl_error *error) {
+    struct shared *shared = log->shared;
+    const uint64_t ahead = supply_ahead(log);
+    const uint64_t left = atomic_load(&shared->room_lsn) - atomic_load(&shared->tail_lsn);
+    const bool is_ready =
+        atomic_load(&shared->ready_ordinal) > atomic_load(&shared->active_ordinal);
+    const uint64_t deadline = os_clock_boot(log->os);
+    pawl_status status = supply_begin(log, deadline, NULL);
+    if (status != PAWL_OK)
+        return PAWL_OK; /* somebody else is at it */
+    if (left < ahead / 2 && !is_ready)
+        status =
+            supply_room_held(log, ahead / 2, LOG_ORDINARY, deadline + log->options.busy_ns, error);
+    if (status == PAWL_OK)
+        status = supply_refill_reserve(log, error);
+    supply_end(log);
+    return status;
+}

@@ -1,0 +1,363 @@
+#include "tail.h"
+
+#include "check.h"
+#include "footer.h"
+#include "window.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum {
+    SPINS = 200,
+    BUFFER_BYTES_KEPT = 1024 * 1024,
+    SEGMENTS_UNSYNCED_MAX = CHAIN_FILES / 2,
+};
+
+/* ---- The append lock ---- */
+
+/* Waits for the owner word. Spins first: a frame is written in a microsecond. */
+static pawl_status tail_take_word(struct log *log, uint64_t deadline, pawl_error *error) {
+    struct os *os = log->os;
+    _Atomic uint32_t *word = &log->shared->append_owner;
+    shared_owner self = log->slots.self;
+    for (int i = 0; i < SPINS; i++) {
+        if (atomic_load_explicit(word, memory_order_relaxed) == 0 && shared_owner_try(word, self))
+            return PAWL_OK;
+    }
+    for (;;) {
+        const uint32_t owner = shared_owner_mark_waited(word);
+        if (owner == 0) {
+            self |= SHARED_OWNER_WAITED; /* others may sleep on it too */
+            if (shared_owner_try(word, self))
+                return PAWL_OK;
+            continue;
+        }
+        const uint64_t until = core_slice_end(os, deadline);
+        if (os_futex_wait(os, word, owner, until) != ETIMEDOUT)
+            continue;
+        if (atomic_load(&log->is_interrupted) != 0)
+            return error_set(error, PAWL_INTERRUPTED, "the wait for the append lock was ended");
+        const uint32_t still = atomic_load(word);
+        if (still == 0)
+            continue;
+        if (slots_owner_is_dead(&log->slots, still)) {
+            if (shared_owner_replace(word, still, self))
+                return PAWL_OK;
+        } else if (until >= deadline) {
+            return slots_busy(&log->slots, still, "the append lock", error);
+        }
+    }
+}
+
+/* ---- What a dead owner left ---- */
+
+static void tail_adopt(struct log *log, const struct frame_header *header, size_t size) {
+    struct shared *shared = log->shared;
+    if ((header->flags & FRAME_FOOTER) != 0)
+        atomic_store(&shared->is_sealed, 1);
+    if ((header->flags & FRAME_NEEDS_SYNC) != 0)
+        atomic_fetch_add(&shared->sync_frames, 1);
+    os_step(log->os);
+    atomic_store(&shared->tail_lsn, header->lsn + size);
+}
+
+/* Makes active and active_file those of the log's last segment. */
+static pawl_status tail_view(struct log *log, pawl_error *error) {
+    struct shared *shared = log->shared;
+    const uint64_t ordinal = atomic_load_explicit(&shared->active_ordinal, memory_order_relaxed);
+    if (log->active_file != NULL && log->active.ordinal == ordinal)
+        return PAWL_OK;
+    TRY(chain_follow(&log->chain, ordinal, error));
+    struct os_file *file;
+    TRY(chain_hold(&log->chain, ordinal, atomic_load(&shared->durable_lsn), &file, error));
+    if (log->active_file != NULL)
+        chain_let_go(&log->chain, log->active_file);
+    log->active = chain_last(&log->chain);
+    log->active_file = file;
+    return PAWL_OK;
+}
+
+/* Looks at what stands at the tail. *ret_size: that of a whole frame, or 0; *ret_blank: nothing has
+ * been written there. */
+static pawl_status tail_inspect(struct log *log, struct frame_header *ret_header, size_t *ret_size,
+                                bool *ret_blank, pawl_error *error) {
+    const struct frame_key key = {log->identity.secret, log->active.ordinal};
+    const uint64_t tail = atomic_load(&log->shared->tail_lsn);
+    struct window window;
+    char name[SEGMENT_NAME_BYTES];
+    segment_name(log->active.ordinal, name);
+    window_init(&window, log->os, log->active_file, name);
+    const uint64_t offset = chain_offset(&log->active, tail);
+    const uint8_t *bytes;
+    size_t count, size = 0;
+    enum frame_verdict verdict = FRAME_ABSENT;
+    pawl_status status = window_get(&window, offset, FRAME_HEADER_BYTES, &bytes, &count, error);
+    if (status == PAWL_OK && count == FRAME_HEADER_BYTES)
+        verdict = frame_read_header(bytes, &key, ret_header);
+    if (status == PAWL_OK && verdict == FRAME_WHOLE && ret_header->lsn == tail) {
+        size = frame_header_frame_bytes(ret_header);
+        status = window_get(&window, offset, size, &bytes, &count, error);
+        if (status == PAWL_OK && STEP_IS_ON(STEP_APPEND_VERIFY_ADOPTED) &&
+            (count < size || !frame_body_is_whole(ret_header, bytes, key.secret)))
+            size = 0;
+    }
+    window_deinit(&window);
+    *ret_size = size;
+    *ret_blank = verdict == FRAME_ABSENT;
+    return status;
+}
+
+/* The owner before died between setting appending_lsn and clearing it. */
+static pawl_status tail_settle(struct log *log, pawl_error *error) {
+    struct shared *shared = log->shared;
+    if (atomic_load(&shared->appending_lsn) == atomic_load(&shared->tail_lsn)) {
+        struct frame_header header = {0};
+        size_t size = 0;
+        bool is_blank = false;
+        TRY(tail_view(log, error));
+        TRY(tail_inspect(log, &header, &size, &is_blank, error));
+        if (size > 0)
+            tail_adopt(log, &header, size);
+        else if (!is_blank)
+            atomic_store(&shared->is_sealed, 1); /* it ends here, without a footer */
+    }
+    os_step(log->os);
+    atomic_store(&shared->appending_lsn, 0);
+    return PAWL_OK;
+}
+
+pawl_status tail_lock(struct log *log, uint64_t deadline, pawl_error *error) {
+    struct shared *shared = log->shared;
+    if (mutex_lock(log->os, &log->append_mutex, deadline) != 0)
+        return error_set(error, PAWL_BUSY, "another thread of this process holds the append lock");
+    pawl_status status = tail_take_word(log, deadline, error);
+    if (status != PAWL_OK) {
+        mutex_unlock(log->os, &log->append_mutex);
+        return status;
+    }
+    if (atomic_load(&shared->is_failed) != 0 && STEP_IS_ON(STEP_APPEND_CHECK_FAILED))
+        status = core_failed(log, error);
+    else if (atomic_load(&shared->appending_lsn) != 0 && STEP_IS_ON(STEP_APPEND_SETTLE))
+        status = tail_settle(log, error);
+    if (status != PAWL_OK)
+        tail_unlock(log);
+    return status;
+}
+
+void tail_unlock(struct log *log) {
+    if (log->buffer_bytes > BUFFER_BYTES_KEPT) {
+        os_release(log->os, log->buffer, log->buffer_bytes);
+        log->buffer = NULL;
+        log->buffer_bytes = 0;
+    }
+    shared_owner_drop(log->os, &log->shared->append_owner);
+    mutex_unlock(log->os, &log->append_mutex);
+}
+
+/* ---- Writing ---- */
+
+static pawl_status tail_buffer(struct log *log, size_t bytes, pawl_error *error) {
+    if (bytes <= log->buffer_bytes)
+        return PAWL_OK;
+    size_t capacity = 4096;
+    while (capacity < bytes)
+        capacity *= 2;
+    uint8_t *buffer = os_allocate(log->os, capacity);
+    if (buffer == NULL)
+        return error_set(error, PAWL_NO_MEMORY, "no memory for a frame of %zu bytes", bytes);
+    os_release(log->os, log->buffer, log->buffer_bytes);
+    log->buffer = buffer;
+    log->buffer_bytes = capacity;
+    return PAWL_OK;
+}
+
+/* Lays the frame out in the buffer for `lsn` in segment `ordinal`. */
+static pawl_status tail_lay_out(struct log *log, const struct log_draft *draft, uint64_t ordinal,
+                                struct frame_header *ret_header, pawl_error *error) {
+    struct frame_header header = {
+        .lsn = atomic_load(&log->shared->tail_lsn),
+        .durable_lsn = atomic_load(&log->shared->durable_lsn),
+        .time_us = draft->time_us,
+        .metadata_bytes = draft->metadata_bytes,
+        .payload_bytes = draft->payload_bytes,
+        .record_count = draft->record_count,
+        .flags = draft->flags,
+    };
+    if (!STEP_IS_ON(STEP_MARK_AFTER_SYNC) && (draft->flags & FRAME_MARK) != 0)
+        header.durable_lsn = header.lsn;
+    const size_t size = frame_header_frame_bytes(&header);
+    if (size == 0 || draft->record_count > FRAME_RECORDS_MAX)
+        return error_set(error, PAWL_TOO_LARGE,
+                         "a frame of %u records in %u + %u bytes; at most %d records in %d bytes",
+                         draft->record_count, draft->metadata_bytes, draft->payload_bytes,
+                         FRAME_RECORDS_MAX, FRAME_BYTES_MAX);
+    TRY(tail_buffer(log, size, error));
+    const struct frame_key key = {log->identity.secret, ordinal};
+    frame_build(&header, draft->metadata, draft->payload, key.secret, log->buffer);
+    frame_place(&header, &key, log->buffer);
+    *ret_header = header;
+    return PAWL_OK;
+}
+
+static pawl_status tail_write(struct log *log, struct os_file *file, uint64_t ordinal,
+                              const void *bytes, size_t size, uint64_t offset, pawl_error *error) {
+    if (STEP_IS_ON(STEP_APPEND_MARK_INTENT))
+        atomic_store_explicit(&log->shared->appending_lsn,
+                              atomic_load_explicit(&log->shared->tail_lsn, memory_order_relaxed),
+                              memory_order_release);
+    os_step(log->os);
+    const int failed = os_file_write(log->os, file, bytes, size, offset);
+    if (failed != 0) {
+        char name[SEGMENT_NAME_BYTES];
+        segment_name(ordinal, name);
+        return error_os(error, failed, name, offset, "cannot write to segment %s", name);
+    }
+    return PAWL_OK;
+}
+
+/* Makes what was written part of the log. */
+static void tail_advance(struct log *log, const struct frame_header *header, size_t size) {
+    struct shared *shared = log->shared;
+    if ((header->flags & FRAME_NEEDS_SYNC) != 0)
+        atomic_store_explicit(&shared->sync_frames,
+                              atomic_load_explicit(&shared->sync_frames, memory_order_relaxed) + 1,
+                              memory_order_relaxed);
+    if ((header->flags & FRAME_FOOTER) != 0)
+        atomic_store(&shared->is_sealed, 1);
+    os_step(log->os);
+    atomic_store_explicit(&shared->tail_lsn, header->lsn + size, memory_order_release);
+    os_step(log->os);
+    atomic_store_explicit(&shared->appending_lsn, 0, memory_order_release);
+    atomic_store_explicit(&log->written_lsn, header->lsn + size, memory_order_relaxed);
+    shared_event_raise(log->os, &shared->tail_event, &shared->tail_waiters);
+}
+
+pawl_status tail_append(struct log *log, const struct log_draft *draft, uint64_t *ret_lsn,
+                        pawl_error *error) {
+    struct frame_header header = {0};
+    CHECK(log->active.ordinal == atomic_load(&log->shared->active_ordinal), error);
+    TRY(tail_lay_out(log, draft, log->active.ordinal, &header, error));
+    const size_t size = frame_header_frame_bytes(&header);
+    CHECK(header.lsn + size <= atomic_load(&log->shared->room_lsn), error);
+    TRY(tail_write(log, log->active_file, log->active.ordinal, log->buffer, size,
+                   chain_offset(&log->active, header.lsn), error));
+    tail_advance(log, &header, size);
+    *ret_lsn = header.lsn;
+    return PAWL_OK;
+}
+
+/* ---- Going on to the next segment ---- */
+
+static pawl_status tail_seal(struct log *log, pawl_error *error) {
+    uint8_t metadata[FOOTER_METADATA_BYTES];
+    struct writer writer = writer_over(metadata, sizeof metadata);
+    const struct footer footer = {log->active.first_lsn, atomic_load(&log->shared->tail_lsn)};
+    footer_write(&writer, &footer);
+    const struct log_draft draft = {
+        .metadata = metadata,
+        .metadata_bytes = (uint32_t)writer_used(&writer),
+        .record_count = 1,
+        .flags = FRAME_FOOTER,
+        .time_us = os_clock_wall(log->os),
+    };
+    uint64_t lsn;
+    return tail_append(log, &draft, &lsn, error);
+}
+
+/* Writes the start of the segment that was made ahead, or finds that one who died has written it.
+ * *ret_size 0: something else stands there. */
+static pawl_status tail_write_start(struct log *log, struct os_file *file, uint64_t ordinal,
+                                    size_t *ret_size, pawl_error *error) {
+    const uint64_t tail = atomic_load(&log->shared->tail_lsn);
+    const struct segment_start start = {log->active.ordinal, tail};
+    enum chain_start verdict = CHAIN_START_NONE;
+    struct frame_header header;
+    struct segment_start found = {0};
+    TRY(chain_read_start(log->os, file, ordinal, log->identity.secret, &verdict, &header, &found,
+                         error));
+    *ret_size = 0;
+    if (verdict == CHAIN_START_WHOLE && found.end_lsn == tail)
+        *ret_size = frame_header_frame_bytes(&header);
+    if (verdict != CHAIN_START_NONE)
+        return PAWL_OK;
+    uint8_t frame[SEGMENT_START_FRAME_BYTES];
+    *ret_size =
+        segment_start_frame(&start, ordinal, log->identity.secret,
+                            atomic_load(&log->shared->durable_lsn), os_clock_wall(log->os), frame);
+    return tail_write(log, file, ordinal, frame, *ret_size, SEGMENT_DATA_AT, error);
+}
+
+/* Begins the segment that was made ahead. When a dead process has spoiled it there is none any
+ * more. */
+static pawl_status tail_begin(struct log *log, pawl_error *error) {
+    struct shared *shared = log->shared;
+    const uint64_t ordinal = atomic_load(&shared->ready_ordinal);
+    const uint64_t tail = atomic_load(&shared->tail_lsn);
+    struct os_file *file;
+    struct os_stat stat = {0};
+    size_t size = 0;
+    TRY(chain_hold(&log->chain, ordinal, atomic_load(&shared->durable_lsn), &file, error));
+    const int failed = os_file_stat(log->os, file, &stat);
+    const pawl_status status =
+        failed == 0 ? tail_write_start(log, file, ordinal, &size, error)
+                    : error_os(error, failed, "log", 0, "cannot look at the next segment");
+    chain_let_go(&log->chain, file);
+    TRY(status);
+    if (size == 0) {
+        atomic_store(&shared->ready_ordinal, 0);
+        return PAWL_OK;
+    }
+    atomic_store(&shared->room_lsn, tail + (stat.bytes - SEGMENT_DATA_AT));
+    atomic_store(&shared->active_is_reserve, atomic_load(&shared->ready_is_reserve));
+    os_step(log->os);
+    atomic_store(&shared->active_ordinal, ordinal);
+    os_step(log->os);
+    atomic_store(&shared->is_sealed, 0);
+    os_step(log->os);
+    atomic_store_explicit(&shared->tail_lsn, tail + size, memory_order_release);
+    os_step(log->os);
+    atomic_store(&shared->appending_lsn, 0);
+    return PAWL_OK;
+}
+
+/* May this class of work use what is ready? */
+static bool tail_is_for(uint32_t is_reserve, enum log_class class) {
+    return is_reserve == 0 || class == LOG_FINISHING;
+}
+
+static bool tail_has_room(const struct shared *shared, uint64_t bytes, enum log_class class) {
+    return atomic_load_explicit(&shared->is_sealed, memory_order_relaxed) == 0 &&
+           tail_is_for(atomic_load_explicit(&shared->active_is_reserve, memory_order_relaxed),
+                       class) &&
+           atomic_load_explicit(&shared->tail_lsn, memory_order_relaxed) + bytes +
+                   core_footer_bytes() <=
+               atomic_load_explicit(&shared->room_lsn, memory_order_relaxed);
+}
+
+pawl_status tail_make_room(struct log *log, uint64_t bytes, enum log_class class,
+                           pawl_error *error) {
+    struct shared *shared = log->shared;
+    for (;;) {
+        TRY(tail_view(log, error));
+        if (tail_has_room(shared, bytes, class))
+            return PAWL_OK;
+        if (atomic_load(&shared->ready_ordinal) <= log->active.ordinal ||
+            !tail_is_for(atomic_load(&shared->ready_is_reserve), class))
+            return PAWL_EMPTY;
+        if (chain_count_beyond(&log->chain, atomic_load(&shared->durable_lsn)) >=
+            SEGMENTS_UNSYNCED_MAX)
+            return PAWL_PENDING;
+        if (atomic_load(&shared->is_sealed) == 0)
+            TRY(tail_seal(log, error));
+        TRY(tail_begin(log, error));
+    }
+}
+
+void tail_deinit(struct log *log) {
+    os_release(log->os, log->buffer, log->buffer_bytes);
+    log->buffer = NULL;
+    log->buffer_bytes = 0;
+    if (log->active_file != NULL)
+        chain_let_go(&log->chain, log->active_file);
+    log->active_file = NULL;
+}
