@@ -1,24 +1,25 @@
 # Pawl. `make help` lists the targets. MODE names a way to build: objects are in build/MODE/.
 
-# ---- Sources, named one by one. A file that is listed and not there yet is passed over; one that is
+# Sources, named one by one. A file that is listed and not there yet is passed over; one that is
 # there and not listed fails `make tidy`.
 
 ENGINE := status check hash mutex os_posix identity window frame record segment footer \
-	shared slots chain recovery scan commit log
+	shared slots chain recovery scan commit tail flush supply log opening reader
 TOOLS := pawl_log
-UNIT := test_status test_bytes test_hash test_os_posix test_mutex test_identity test_frame \
-	test_record test_segment test_footer test_shared test_slots test_chain test_recovery \
-	test_scan test_commit test_log test_sim_prng test_sim_disk test_sim_os test_sim_sched test_sim_trace
+UNIT := test_status test_bytes test_hash test_os_posix test_os_posix_process test_mutex \
+	test_identity test_frame test_record test_segment test_footer test_shared test_slots \
+	test_chain test_recovery test_scan test_commit test_tail test_flush test_supply test_log \
+	test_sim_prng test_sim_disk test_sim_os test_sim_sched test_sim_trace
 SIM := prng sim_disk sim_os sim_sched sim_trace workload oracle
 SIM_MAIN := main
 SWEEP_MAIN := sweep
 CRASH := crash
-BENCH := bench
+BENCH := append
 FUZZ := fuzz_frame fuzz_record fuzz_segment fuzz_recovery
 
-# ---- What is needed: Debian packages, and what a run does when nothing else is said.
+# What is needed: Debian packages, and what a run does when nothing else is said.
 
-PACKAGES := gcc g++ make binutils pkg-config clang clang-format clang-tidy libclang-rt-dev cppcheck \
+PACKAGES := gcc g++ make binutils clang clang-format clang-tidy libclang-rt-dev cppcheck \
 	libxxhash-dev libcriterion-dev
 SEEDS ?= 2000
 SEED ?=
@@ -37,7 +38,7 @@ INSTALL ?= install
 VERSION := 0.0.0
 SONAME := libpawl.so.1
 
-# ---- Modes. CFLAGS, CPPFLAGS and LDFLAGS are the user's and are appended.
+# Modes. CFLAGS, CPPFLAGS and LDFLAGS are the user's and are appended.
 
 MODE ?= release
 ifeq ($(origin CC),default)
@@ -60,8 +61,9 @@ ifneq ($(filter clang fuzz,$(MODE)),)
 override CC := clang
 endif
 
-WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
-	-Wcast-qual -Wwrite-strings -Wundef -Wvla -Wimplicit-fallthrough $(if $(WERROR),-Werror)
+WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes \
+	-Wmissing-prototypes -Wcast-qual -Wwrite-strings -Wundef -Wvla -Wimplicit-fallthrough \
+	$(if $(WERROR),-Werror)
 INCLUDES := -Iinclude -Iengine
 COMPILE = $(CC) -std=c11 -D_POSIX_C_SOURCE=200809L $(OPTIMISE_$(MODE)) -g -fPIC \
 	-fvisibility=hidden $(WARNINGS) $(INCLUDES) $(MORE_INCLUDES) $(CPPFLAGS) $(CFLAGS)
@@ -82,7 +84,7 @@ UBSAN_OPTIONS ?= halt_on_error=1:print_stacktrace=1
 TSAN_OPTIONS ?= halt_on_error=1
 export ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS
 
-# ---- From names to files.
+# From names to files.
 
 B := build/$(MODE)
 sources_in = $(wildcard $(patsubst %,$(1)/%.c,$(2)))
@@ -122,7 +124,7 @@ all: build/libpawl.a build/$(SONAME) $(TOOL_PROGRAMS)
 help:
 	@sed -n 's/^## \([a-z, -]*\): /\1:/p' Makefile | awk -F: '{ printf "%-18s %s\n", $$1, $$2 }'
 
-# ---- Building.
+# Building.
 
 # Rewritten only when it changes, so that other flags mean other objects.
 $(B)/flags: FORCE
@@ -175,7 +177,7 @@ $(FUZZ_PROGRAMS): $(B)/%: $(B)/fuzz/%.o $(call objects_of,$(SIM_C) $(ENGINE_C))
 
 programs: $(addprefix $(B)/,$(PROGRAMS))
 
-# ---- Checking. tests/run-check builds and runs the parts that it is given and counts.
+# Checking. tests/run-check builds and runs the parts that it is given and counts.
 
 RUN_CHECK = MAKE='$(MAKE)' JOBS='$(JOBS)' SEEDS='$(SEEDS)' ROUNDS='$(ROUNDS)' tests/run-check
 
@@ -266,7 +268,7 @@ format:
 	@find engine include tools tests fuzz docs -path tests/tidy -prune -o -name '*.[ch]' -print | \
 		xargs clang-format -i
 
-# ---- Around it.
+# Around it.
 
 ## deps: installs the Debian packages that are missing
 deps:

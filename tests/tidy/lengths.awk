@@ -17,7 +17,8 @@ length($0) > 100 {
 }
 
 FNR == 801 {
-    flag("lengths", "the file has more than 800 lines", "give one of its concerns a room of its own")
+    flag("lengths", "the file has more than 800 lines",
+         "give one of its concerns a room of its own")
 }
 
 in_macro || /^#/ {

@@ -11,6 +11,6 @@ FILENAME !~ /\.[ch]$/ { next }
     flag("text", "a note to do something later", "do it now or open an issue")
 }
 
-/^[ \t]*(\/\*|\/\/|\*)[ \t]*[-=*#~_][-=*#~_][-=*#~_][-=*#~_]/ {
-    flag("text", "a line that only decorates", "let a blank line or a file part them")
+/[-=*#~_][-=*#~_][-=*#~_][-=*#~_]/ && !/[A-Za-z0-9"']/ {
+    flag("text", "a line that only decorates", "let a blank line or a title part them")
 }

@@ -1,5 +1,6 @@
 # Rule `tools`: a tool includes the public header, headers of tools/ and the log tools' rooms; an
-# example the public header alone. First file: LAYERS; then the sources of tools/ and docs/examples/.
+# example the public header alone. First file: LAYERS; then the sources of tools/ and
+# docs/examples/.
 
 FNR == NR {
     if ($1 == "tools")

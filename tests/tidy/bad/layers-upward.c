@@ -1,6 +1,7 @@
 #include "middle.h"
 #include "high.h" /* WANT */
 #include "low.h"
+#include "face.h"
 #include "other.h" /* WANT */
 #include "pawl.h"
 #include "../tools/tool.h" /* WANT */

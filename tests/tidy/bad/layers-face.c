@@ -1,0 +1,3 @@
+#include "low.h"
+#include "middle.h" /* WANT */
+/* path: engine/face.h */
