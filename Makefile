@@ -24,6 +24,7 @@ PACKAGES := gcc g++ make binutils clang clang-format clang-tidy libclang-rt-dev 
 SEEDS ?= 2000
 SEED ?=
 ROUNDS ?= 10
+BENCH_DIR ?= build
 FUZZ_SECONDS ?= 60
 JOBS ?= 2
 
@@ -235,10 +236,11 @@ crash:
 mutants:
 	+@MAKE='$(MAKE)' JOBS='$(JOBS)' SEEDS='$(SEEDS)' tests/run-mutants $(STEPS)
 
-## bench: what an append costs here
+## bench: what an append costs on the disk of BENCH_DIR; options of the program in BENCH_ARGS
 bench:
 	+@$(MAKE) MODE=release QUIET=1 build/release/bench
-	@build/release/bench
+	@directory=$$(mktemp -d $(BENCH_DIR)/bench.XXXXXX) && trap 'rm -rf "$$directory"' EXIT && \
+		build/release/bench $(BENCH_ARGS) "$$directory"
 
 ## fuzz: each target for FUZZ_SECONDS; what it finds is added to fuzz/corpus/
 fuzz:
