@@ -45,9 +45,13 @@ static inline uint64_t core_footer_bytes(void) {
 /* How often a waiter looks whether who it waits for is still alive. */
 #define CORE_SLICE_NS (5U * 1000 * 1000)
 
-static inline uint64_t core_slice_end(struct os *os, uint64_t deadline) {
-    const uint64_t slice = os_clock_boot(os) + CORE_SLICE_NS;
-    return slice < deadline ? slice : deadline;
+/* How often who waits for work looks whether it has come: who brought it may have died before it
+ * could wake anybody. */
+#define CORE_LOOK_NS (100U * 1000 * 1000)
+
+static inline uint64_t core_until(struct os *os, uint64_t slice_ns, uint64_t deadline) {
+    const uint64_t until = os_clock_boot(os) + slice_ns;
+    return until < deadline ? until : deadline;
 }
 
 static inline pawl_status core_failed(struct log *log, pawl_error *error) {

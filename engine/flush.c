@@ -156,7 +156,7 @@ static pawl_status flush_try_lead(struct log *log, shared_owner dead, pawl_error
 /* Sleeps until something has changed. True: nothing did for a slice, so the leader may be dead. */
 static bool flush_sleep(struct log *log, uint32_t seen, uint64_t deadline) {
     return os_futex_wait(log->os, &log->shared->durable_event, seen,
-                         core_slice_end(log->os, deadline)) == ETIMEDOUT;
+                         core_until(log->os, CORE_SLICE_NS, deadline)) == ETIMEDOUT;
 }
 
 static pawl_status flush_undetermined(struct log *log, pawl_error *error) {

@@ -82,8 +82,9 @@ pawl_status log_wait_tail(struct log *log, uint64_t lsn, uint64_t deadline, pawl
             status = error_set(error, PAWL_INTERRUPTED, "the wait was interrupted");
         else if (atomic_load(&shared->is_failed) != 0)
             status = core_failed(log, error);
-        else if (os_futex_wait(log->os, &shared->tail_event, seen, deadline) == ETIMEDOUT &&
-                 log_tail(log) <= lsn)
+        else if (os_futex_wait(log->os, &shared->tail_event, seen,
+                               core_until(log->os, CORE_LOOK_NS, deadline)) == ETIMEDOUT &&
+                 log_tail(log) <= lsn && os_clock_boot(log->os) >= deadline)
             status = error_set(error, PAWL_EMPTY, "nothing was appended before the deadline");
         if (status != PAWL_OK)
             break;

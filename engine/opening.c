@@ -100,7 +100,11 @@ static pawl_status create_segments(struct log *log, pawl_error *error) {
     if (failed != 0)
         return error_os(error, failed, "0000000001.seg", 0, "cannot begin the log");
     header.ordinal = 2;
-    return segment_make(log->os, log->dir, &header, secret, 0, error);
+    TRY(segment_make(log->os, log->dir, &header, secret, 0, error));
+    failed = STEP_IS_ON(STEP_CREATE_SYNC_LOG) ? os_dir_sync(log->os, log->dir) : 0;
+    if (failed != 0)
+        return error_os(error, failed, "log", 0, "cannot sync the names of the first segments");
+    return PAWL_OK;
 }
 
 /* Syncs the name of the store's own directory. */
@@ -196,23 +200,59 @@ static pawl_status open_identity(struct log *log, const char *path, struct log_o
 
 /* ---- Alone ---- */
 
-/* Whatever lies behind a cut goes, the highest name first, each for good before the next: so the
- * names never have a gap, and none of it can be taken for a segment made ahead. */
+static pawl_status recover_unlink(struct log *log, uint64_t ordinal, pawl_error *error) {
+    char name[SEGMENT_NAME_BYTES];
+    segment_name(ordinal, name);
+    int failed = os_unlink(log->os, log->dir, name);
+    if (failed == 0)
+        failed = os_dir_sync(log->os, log->dir);
+    if (failed != 0)
+        return error_os(error, failed, name, 0, "cannot remove %s, which is no part of the log",
+                        name);
+    return PAWL_OK;
+}
+
+/* Makes the file next to the end again in place, blank. */
+static pawl_status recover_blank(struct log *log, uint64_t ordinal, uint64_t durable_lsn,
+                                 pawl_error *error) {
+    struct segment_header header = {
+        .ordinal = ordinal,
+        .durable_lsn = durable_lsn,
+        .made_us = os_clock_wall(log->os),
+    };
+    memcpy(header.uuid, log->identity.uuid, sizeof header.uuid);
+    return segment_make(log->os, log->dir, &header, log->identity.secret, 0, error);
+}
+
+/* Whatever lies behind the end goes, so that none of it is taken for a segment made ahead: the
+ * highest name first, each for good before the next, and the one next to the end is made again in
+ * place. So the names never have a gap, and a sealed segment always has a successor. */
 static pawl_status recover_remove(struct log *log, const struct scan *scan, pawl_error *error) {
     size_t lowest = scan->count;
     for (size_t i = scan->count; i > scan->end_file + 1; i--) {
         if (!scan->files[i - 1].is_blank)
             lowest = i - 1;
     }
+    const uint64_t next = scan->files[scan->end_file].ordinal + 1;
     for (size_t i = scan->count; i > lowest && STEP_IS_ON(STEP_RECOVERY_REMOVE); i--) {
-        char name[SEGMENT_NAME_BYTES];
-        segment_name(scan->files[i - 1].ordinal, name);
-        int failed = os_unlink(log->os, log->dir, name);
-        if (failed == 0)
-            failed = os_dir_sync(log->os, log->dir);
-        if (failed != 0)
-            return error_os(error, failed, name, 0, "cannot remove %s, which lies behind the end",
-                            name);
+        const uint64_t ordinal = scan->files[i - 1].ordinal;
+        if (ordinal == next)
+            TRY(recover_blank(log, ordinal, scan->end_lsn, error));
+        else
+            TRY(recover_unlink(log, ordinal, error));
+    }
+    return PAWL_OK;
+}
+
+/* A segment that its successor passes over: one whose beginning a dying process spoiled. */
+static pawl_status recover_remove_voids(struct log *log, const struct scan *scan,
+                                        pawl_error *error) {
+    size_t in_line = 0;
+    for (size_t i = 0; i < scan->end_file; i++) {
+        while (in_line < scan->line_count && scan->line[in_line] < i)
+            in_line++;
+        if (in_line > 0 && in_line < scan->line_count && scan->line[in_line] != i)
+            TRY(recover_unlink(log, scan->files[i].ordinal, error));
     }
     return PAWL_OK;
 }
@@ -259,6 +299,7 @@ static pawl_status recover_scanned(struct log *log, struct scan *scan, struct lo
     if (recovery_is_damage(scan->row))
         return scan_damage(scan, error);
     TRY(recover_remove(log, scan, error));
+    TRY(recover_remove_voids(log, scan, error));
     TRY(recover_chain(log, scan, error));
     TRY(recover_shared(log, error));
     recover_publish(log->shared, scan);

@@ -6,9 +6,10 @@
  * Invariants
  * P1  A descriptor that outlasts a call is 3 or more, closed on exec, and in the register from the
  * instant it exists to the instant it is closed.
- * P2  fork() waits for the register, and its child closes every registered descriptor at once. So
- * no child keeps a byte lock alive after its parent has died. It never unlocks: an unlock would
- * reach the parent's locks. P3  A mode is set on what this call has made, never on what it found.
+ * P2  fork() waits for the register, and its child closes every registered descriptor at once: no
+ * child keeps a byte lock alive after its parent has died. It never unlocks, which would reach the
+ * parent's locks.
+ * P3  A mode is set on what this call has made, never on what it found.
  * P4  close() and the syncs are never repeated, whatever their error: the first answer counts.
  *
  * Limits. A mapping keeps its file's locks alive in a forked child, so a file whose locks matter is

@@ -438,11 +438,14 @@ pawl_status scan_run(struct scan *scan, pawl_error *error) {
 pawl_status scan_damage(const struct scan *scan, pawl_error *error) {
     char name[SEGMENT_NAME_BYTES];
     const bool is_lost = scan->row == RECOVERY_LOST_SEGMENT || scan->row == RECOVERY_LOST_SUCCESSOR;
-    uint64_t ordinal = scan->line_count == 0 ? 1 : scan->files[scan->end_file].ordinal;
-    if (is_lost && scan->line_count > 0)
-        ordinal++;
+    uint64_t ordinal = 1, offset = 0;
+    if (scan->line_count > 0) {
+        /* A sealed segment is whole: what is missing is its successor's beginning. */
+        const bool is_next = is_lost || scan->facts.is_sealed;
+        ordinal = scan->files[scan->end_file].ordinal + is_next;
+        offset = is_lost ? 0 : is_next ? SEGMENT_DATA_AT : scan->end_offset;
+    }
     segment_name(ordinal, name);
-    const uint64_t offset = is_lost ? 0 : scan->end_offset;
     (void)error_set(error, PAWL_DAMAGED, "segment %s, offset %llu: %s; `pawl verify` tells more",
                     name, (unsigned long long)offset, recovery_row_sentence(scan->row));
     return error_at(error, PAWL_DAMAGED, name, offset, scan->end_lsn);

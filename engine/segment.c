@@ -126,11 +126,6 @@ pawl_status segment_make(struct os *os, struct os_dir *dir, const struct segment
     failed = os_file_close(os, file);
     if (status == PAWL_OK && failed != 0)
         status = error_os(error, failed, name, 0, "cannot close segment %s", name);
-    if (status == PAWL_OK && STEP_IS_ON(STEP_SEGMENT_SYNC_NAME)) {
-        failed = os_dir_sync(os, dir);
-        if (failed != 0)
-            status = error_os(error, failed, "log", 0, "cannot sync the name of segment %s", name);
-    }
     return status;
 }
 

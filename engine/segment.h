@@ -69,8 +69,8 @@ enum segment_verdict segment_read_header(const uint8_t *block, size_t count,
                                          const uint8_t uuid[SEGMENT_UUID_BYTES], uint64_t secret,
                                          struct segment_header *ret_header);
 
-/* Makes the file durable with its header and `data_bytes` of zeros behind it, its name too.
- * An unfinished file of that name is made again from nothing. On failure the name may be left
+/* Makes the file durable with its header and `data_bytes` of zeros behind it; its name is the
+ * caller's to sync. A file of that name is made again from nothing. On failure the name may be left
  * behind with a file that segment_read_header() finds ABSENT or that holds no frame. */
 pawl_status segment_make(struct os *os, struct os_dir *dir, const struct segment_header *header,
                          uint64_t secret, uint64_t data_bytes, pawl_error *error);

@@ -114,13 +114,20 @@ enum supply_state {
     SUPPLY_OCCUPIED, /* something was begun in it */
 };
 
-static pawl_status supply_look(struct log *log, uint64_t ordinal, enum supply_state *ret_state,
-                               uint64_t *ret_bytes, pawl_error *error) {
+/* A file behind the active segment. */
+struct supply_file {
+    uint64_t ordinal;
+    enum supply_state state;
+    uint64_t bytes;
+    uint32_t flags; /* of its header */
+};
+
+static pawl_status supply_look(struct log *log, uint64_t ordinal, struct supply_file *ret_file,
+                               pawl_error *error) {
     char name[SEGMENT_NAME_BYTES];
     segment_name(ordinal, name);
     struct os_file *file;
-    *ret_state = SUPPLY_MISSING;
-    *ret_bytes = 0;
+    *ret_file = (struct supply_file){.ordinal = ordinal, .state = SUPPLY_MISSING};
     int failed = os_file_open(log->os, log->dir, name, OS_OPEN_READ, &file);
     if (failed == ENOENT)
         return PAWL_OK;
@@ -144,8 +151,9 @@ static pawl_status supply_look(struct log *log, uint64_t ordinal, enum supply_st
         struct segment_start start;
         status = chain_read_start(log->os, file, ordinal, log->identity.secret, &verdict,
                                   &start_header, &start, error);
-        *ret_state = verdict == CHAIN_START_NONE ? SUPPLY_BLANK : SUPPLY_OCCUPIED;
-        *ret_bytes = stat.bytes;
+        ret_file->state = verdict == CHAIN_START_NONE ? SUPPLY_BLANK : SUPPLY_OCCUPIED;
+        ret_file->bytes = stat.bytes;
+        ret_file->flags = header.flags;
     }
     (void)os_file_close(log->os, file); /* only read */
     return status;
@@ -168,34 +176,47 @@ static pawl_status supply_make(struct log *log, uint64_t ordinal, uint64_t data_
     return segment_make(log->os, log->dir, &header, log->identity.secret, data_bytes, error);
 }
 
-/* A blank segment that has its header grows to its size. */
-static pawl_status supply_grow(struct log *log, uint64_t ordinal, uint64_t bytes,
-                               uint64_t data_bytes, pawl_error *error) {
+/* A blank segment that has its header grows to its size, and is no reserve any more. */
+static pawl_status supply_grow(struct log *log, const struct supply_file *next, uint64_t data_bytes,
+                               pawl_error *error) {
     char name[SEGMENT_NAME_BYTES];
-    segment_name(ordinal, name);
+    segment_name(next->ordinal, name);
     struct os_file *file;
     int failed = os_file_open(log->os, log->dir, name, OS_OPEN_READ | OS_OPEN_WRITE, &file);
     if (failed != 0)
         return error_os(error, failed, name, 0, "cannot open segment %s", name);
-    pawl_status status =
-        segment_extend(log->os, file, ordinal, bytes, SEGMENT_DATA_AT + data_bytes, error);
-    failed = os_file_close(log->os, file);
+    pawl_status status = segment_extend(log->os, file, next->ordinal, next->bytes,
+                                        SEGMENT_DATA_AT + data_bytes, error);
+    if (status == PAWL_OK && next->flags != 0) {
+        const struct segment_header header = supply_header(log, next->ordinal, 0);
+        failed = segment_write_header(log->os, file, &header, log->identity.secret);
+    }
+    const int close_failed = os_file_close(log->os, file);
+    failed = failed != 0 ? failed : close_failed;
     if (status == PAWL_OK && failed != 0)
-        status = error_os(error, failed, name, 0, "cannot close segment %s", name);
+        status = error_os(error, failed, name, 0, "cannot write to segment %s", name);
     /* Nobody's frame is in it: it is made again from nothing. */
-    return status == PAWL_FAILED_SYNC ? supply_make(log, ordinal, data_bytes, error) : status;
+    return status == PAWL_FAILED_SYNC ? supply_make(log, next->ordinal, data_bytes, error) : status;
 }
 
 /* The herald of `ordinal`. */
 static pawl_status supply_herald(struct log *log, uint64_t ordinal, pawl_error *error) {
+    struct supply_file herald;
     if (!STEP_IS_ON(STEP_SEGMENT_HERALD))
         return PAWL_OK;
-    enum supply_state state;
-    uint64_t bytes;
-    TRY(supply_look(log, ordinal + 1, &state, &bytes, error));
-    return state == SUPPLY_MISSING ? supply_make(log, ordinal + 1, 0, error) : PAWL_OK;
+    TRY(supply_look(log, ordinal + 1, &herald, error));
+    return herald.state == SUPPLY_MISSING ? supply_make(log, ordinal + 1, 0, error) : PAWL_OK;
 }
 
+/* Names that somebody who died may have left unsynced are synced with ours. */
+static pawl_status supply_sync_names(struct log *log, pawl_error *error) {
+    const int failed = STEP_IS_ON(STEP_SEGMENT_SYNC_NAME) ? os_dir_sync(log->os, log->dir) : 0;
+    if (failed != 0)
+        return error_os(error, failed, "log", 0, "cannot sync the names of the segments");
+    return PAWL_OK;
+}
+
+/* Tells which segment is ready; 0: none, and nobody begins the one that is worked on. */
 static pawl_status supply_publish_next(struct log *log, uint64_t ordinal, bool is_reserve,
                                        uint64_t deadline, pawl_error *error) {
     TRY(tail_lock(log, deadline, error));
@@ -205,28 +226,26 @@ static pawl_status supply_publish_next(struct log *log, uint64_t ordinal, bool i
     return PAWL_OK;
 }
 
-/* The first ordinal behind the active one that nothing was begun in. */
-static pawl_status supply_choose(struct log *log, uint64_t active, uint64_t *ret_ordinal,
-                                 enum supply_state *ret_state, uint64_t *ret_bytes,
-                                 pawl_error *error) {
-    uint64_t ordinal = active;
+/* The first file behind the active segment that nothing was begun in. */
+static pawl_status supply_choose(struct log *log, struct supply_file *ret_file, pawl_error *error) {
+    uint64_t ordinal = atomic_load(&log->shared->active_ordinal);
     do {
         ordinal++;
         if (ordinal >= SEGMENT_ORDINAL_MAX)
             return error_set(error, PAWL_TOO_LARGE, "all segment names are used up");
-        TRY(supply_look(log, ordinal, ret_state, ret_bytes, error));
-    } while (*ret_state == SUPPLY_OCCUPIED);
-    *ret_ordinal = ordinal;
+        TRY(supply_look(log, ordinal, ret_file, error));
+    } while (ret_file->state == SUPPLY_OCCUPIED);
     return PAWL_OK;
 }
 
-static pawl_status supply_ordinary(struct log *log, uint64_t ordinal, enum supply_state state,
-                                   uint64_t bytes, uint64_t data_bytes, pawl_error *error) {
-    if (state == SUPPLY_MISSING)
-        TRY(supply_make(log, ordinal, data_bytes, error));
-    else if (bytes < SEGMENT_DATA_AT + data_bytes)
-        TRY(supply_grow(log, ordinal, bytes, data_bytes, error));
-    return supply_herald(log, ordinal, error);
+static pawl_status supply_ordinary(struct log *log, const struct supply_file *next,
+                                   uint64_t data_bytes, pawl_error *error) {
+    if (next->state == SUPPLY_MISSING)
+        TRY(supply_make(log, next->ordinal, data_bytes, error));
+    else if (next->bytes < SEGMENT_DATA_AT + data_bytes || next->flags != 0)
+        TRY(supply_grow(log, next, data_bytes, error));
+    TRY(supply_herald(log, next->ordinal, error));
+    return supply_sync_names(log, error);
 }
 
 /* ---- The reserve ---- */
@@ -258,8 +277,6 @@ static pawl_status reserve_convert(struct log *log, const char *from, uint64_t o
     segment_name(ordinal, name);
     if (failed == 0)
         failed = os_rename(log->os, log->dir, from, name);
-    if (failed == 0 && STEP_IS_ON(STEP_SEGMENT_SYNC_NAME))
-        failed = os_dir_sync(log->os, log->dir);
     if (failed != 0)
         return error_os(error, failed, from, 0, "cannot make segment %s of the reserve", name);
     return PAWL_OK;
@@ -275,19 +292,21 @@ static pawl_status reserve_use(struct log *log, uint64_t ordinal, uint64_t data_
 
 /* With no space left: a reserve becomes the next segment; its herald takes the space of the header
  * that stood in its place, or the other reserve. */
-static pawl_status supply_from_reserve(struct log *log, uint64_t ordinal, uint64_t data_bytes,
-                                       pawl_error *error) {
-    const pawl_status status = reserve_use(log, ordinal, data_bytes, error);
+static pawl_status supply_from_reserve(struct log *log, const struct supply_file *next,
+                                       uint64_t data_bytes, pawl_error *error) {
+    const bool is_there =
+        next->state == SUPPLY_BLANK && next->bytes >= SEGMENT_DATA_AT + data_bytes;
+    const pawl_status status =
+        is_there ? PAWL_OK : reserve_use(log, next->ordinal, data_bytes, error);
     if (status == PAWL_NOT_FOUND)
         return error_set(error, PAWL_DISK_FULL,
                          "no space left on the disk, and the reserve is used up");
     TRY(status);
-    if (supply_herald(log, ordinal, error) == PAWL_OK)
-        return PAWL_OK;
     /* Without any herald the work can still be finished; a missing newest segment would go unseen.
      */
-    (void)reserve_use(log, ordinal + 1, 0, NULL);
-    return PAWL_OK;
+    if (supply_herald(log, next->ordinal, NULL) != PAWL_OK)
+        (void)reserve_use(log, next->ordinal + 1, 0, NULL);
+    return supply_sync_names(log, error);
 }
 
 pawl_status supply_refill_reserve(struct log *log, pawl_error *error) {
@@ -321,24 +340,24 @@ pawl_status supply_refill_reserve(struct log *log, pawl_error *error) {
 
 /* ---- The whole ---- */
 
-static pawl_status supply_next(struct log *log, uint64_t active, uint64_t bytes,
-                               enum log_class class, uint64_t deadline, pawl_error *error) {
-    uint64_t ordinal, file_bytes;
-    enum supply_state state;
-    TRY(supply_choose(log, active, &ordinal, &state, &file_bytes, error));
+static pawl_status supply_next(struct log *log, uint64_t bytes, enum log_class class,
+                               uint64_t deadline, pawl_error *error) {
+    /* What is ready could be begun while it is worked on: it is taken back first. */
+    TRY(supply_publish_next(log, 0, false, deadline, error));
+    struct supply_file next;
+    TRY(supply_choose(log, &next, error));
     const uint64_t needed = SEGMENT_START_FRAME_BYTES + bytes + core_footer_bytes();
     uint64_t data_bytes = supply_ahead(log);
     if (data_bytes < needed)
         data_bytes = needed;
-    pawl_status status =
-        supply_ordinary(log, ordinal, state, file_bytes, round_up(data_bytes), error);
+    pawl_status status = supply_ordinary(log, &next, round_up(data_bytes), error);
     bool is_reserve = false;
     if (status == PAWL_DISK_FULL && class == LOG_FINISHING) {
-        status = supply_from_reserve(log, ordinal, needed, error);
+        status = supply_from_reserve(log, &next, needed, error);
         is_reserve = true;
     }
     TRY(status);
-    return supply_publish_next(log, ordinal, is_reserve, deadline, error);
+    return supply_publish_next(log, next.ordinal, is_reserve, deadline, error);
 }
 
 static pawl_status supply_room_held(struct log *log, uint64_t bytes, enum log_class class,
@@ -352,7 +371,7 @@ static pawl_status supply_room_held(struct log *log, uint64_t bytes, enum log_cl
         if (status != PAWL_DISK_FULL || class == LOG_ORDINARY)
             return status;
     }
-    return supply_next(log, active.ordinal, bytes, class, deadline, error);
+    return supply_next(log, bytes, class, deadline, error);
 }
 
 pawl_status supply_room(struct log *log, uint64_t bytes, enum log_class class, uint64_t deadline,

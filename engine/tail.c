@@ -32,11 +32,11 @@ static pawl_status tail_take_word(struct log *log, uint64_t deadline, pawl_error
                 return PAWL_OK;
             continue;
         }
-        const uint64_t until = core_slice_end(os, deadline);
-        if (os_futex_wait(os, word, owner, until) != ETIMEDOUT)
-            continue;
         if (atomic_load(&log->is_interrupted) != 0)
             return error_set(error, PAWL_INTERRUPTED, "the wait for the append lock was ended");
+        const uint64_t until = core_until(os, CORE_SLICE_NS, deadline);
+        if (os_futex_wait(os, word, owner, until) != ETIMEDOUT)
+            continue;
         const uint32_t still = atomic_load(word);
         if (still == 0)
             continue;
