@@ -3,6 +3,7 @@
  * What it is not: a judgement on bytes from a disk or arguments from a caller; those get a status.
  * A library may not end its host, so a failed check in a release build comes back as PAWL_INTERNAL
  * and the handle does no more. Builds for tests (PAWL_TESTING) stop at once, where it happened.
+ * Threads: nothing here has a state.
  */
 #ifndef PAWL_ENGINE_CHECK_H
 #define PAWL_ENGINE_CHECK_H

@@ -4,6 +4,7 @@
  * own open files, and holds no other lock meanwhile. What a dead leader may have been told of a
  * failed sync nobody knows, so its range is written again, from frames that are proved whole,
  * before it is synced.
+ * Threads: any.
  */
 #ifndef PAWL_ENGINE_FLUSH_H
 #define PAWL_ENGINE_FLUSH_H

@@ -3,6 +3,7 @@
  * Two copies of one block, in two sectors, written once; what can change is in the log. The file is
  * also what the byte locks are taken on (slots.h), so it is never deleted, renamed or replaced.
  * An empty or all-zero file is a store whose making was interrupted before anything was promised.
+ * Threads: who calls holds the door (slots.h).
  */
 #ifndef PAWL_ENGINE_IDENTITY_H
 #define PAWL_ENGINE_IDENTITY_H

@@ -9,6 +9,7 @@
  *  4. X is the first position, in that stretch, at which no whole frame stands. From X on every
  *     aligned place of every file is looked at for a header that proves something: no bound, since
  *     a bound would turn confirmed work into an unfinished write.
+ * Threads: one scan belongs to one thread; who calls holds the door, or looks only.
  */
 #ifndef PAWL_ENGINE_SCAN_H
 #define PAWL_ENGINE_SCAN_H

@@ -13,6 +13,7 @@
  * The reserve. Two small files, made while there is space, that become segments when there is none:
  * a full disk then still takes what finishes work. Their blocks are written over, so no space is
  * needed.
+ * Threads: any; one works at a time, in whichever process.
  */
 #ifndef PAWL_ENGINE_SUPPLY_H
 #define PAWL_ENGINE_SUPPLY_H

@@ -5,6 +5,7 @@
  * set and looks at the disk: a frame that is whole is adopted; what is not whole is never written
  * over, the segment ends there and the next one begins, which is what recovery does after a power
  * cut.
+ * Threads: any may ask for the lock; the rest is for who has it.
  */
 #ifndef PAWL_ENGINE_TAIL_H
 #define PAWL_ENGINE_TAIL_H

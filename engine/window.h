@@ -1,4 +1,6 @@
-/* window: a file seen through one buffer that grows to the largest piece asked for. */
+/* window: a file seen through one buffer that grows to the largest piece asked for.
+ * Threads: one thread at a time.
+ */
 #ifndef PAWL_ENGINE_WINDOW_H
 #define PAWL_ENGINE_WINDOW_H
 
