@@ -79,9 +79,12 @@ static uint64_t supply_extension(struct log *log, const struct chain_entry *acti
 
 static pawl_status supply_publish_room(struct log *log, const struct chain_entry *active,
                                        uint64_t data_bytes, uint64_t deadline, pawl_error *error) {
+    const uint64_t room_lsn = active->first_lsn + data_bytes;
     TRY(tail_lock(log, deadline, error));
-    if (atomic_load(&log->shared->active_ordinal) == active->ordinal)
-        atomic_store(&log->shared->room_lsn, active->first_lsn + data_bytes);
+    /* Never less: another has made more since this was worked out, and it may be in use. */
+    if (atomic_load(&log->shared->active_ordinal) == active->ordinal &&
+        atomic_load(&log->shared->room_lsn) < room_lsn)
+        atomic_store(&log->shared->room_lsn, room_lsn);
     tail_unlock(log);
     return PAWL_OK;
 }
