@@ -1,0 +1,427 @@
+#include "disk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CAPACITY_FIRST = 16 * 1024,
+    CAPACITY_MAPPED = 128 * 1024, /* a mapping does not move, so it has room from the start */
+};
+
+static void *need(void *memory) {
+    if (memory == NULL)
+        abort();
+    return memory;
+}
+
+/* ---- Inodes ---- */
+
+static uint64_t blocks_of(size_t bytes) {
+    return (bytes + DISK_BLOCK - 1) / DISK_BLOCK;
+}
+
+static int inode_make(struct disk *disk, bool is_dir) {
+    int at = 0;
+    while (at < disk->inode_count && disk->inodes[at].is_used)
+        at++;
+    if (at == DISK_INODES_MAX)
+        return -1;
+    if (at == disk->inode_count)
+        disk->inode_count++;
+    disk->inodes[at] = (struct disk_inode){.is_used = true, .is_dir = is_dir};
+    return at;
+}
+
+static void inode_grow(struct disk_inode *inode, size_t bytes) {
+    if (bytes <= inode->capacity)
+        return;
+    if (inode->is_mapped)
+        abort(); /* a mapping does not move */
+    size_t capacity = CAPACITY_FIRST;
+    while (capacity < bytes)
+        capacity *= 2;
+    uint8_t *seen = need(calloc(1, capacity)), *kept = need(calloc(1, capacity));
+    uint8_t *dirty = need(calloc(1, capacity / DISK_SECTOR));
+    if (inode->capacity > 0) {
+        memcpy(seen, inode->seen, inode->capacity);
+        memcpy(kept, inode->kept, inode->capacity);
+        memcpy(dirty, inode->dirty, inode->capacity / DISK_SECTOR);
+    }
+    free(inode->seen);
+    free(inode->kept);
+    free(inode->dirty);
+    inode->seen = seen;
+    inode->kept = kept;
+    inode->dirty = dirty;
+    inode->capacity = capacity;
+}
+
+static bool inode_has_name(const struct disk *disk, int inode) {
+    for (size_t i = 0; i < disk->live_count; i++) {
+        if (disk->live[i].inode == inode)
+            return true;
+    }
+    for (size_t i = 0; i < disk->kept_count; i++) {
+        if (disk->kept[i].inode == inode)
+            return true;
+    }
+    for (size_t i = 0; i < disk->change_count; i++) {
+        if (disk->changes[i].inode == inode)
+            return true;
+    }
+    return false;
+}
+
+static void inode_free(struct disk *disk, int at) {
+    struct disk_inode *inode = &disk->inodes[at];
+    disk->blocks_used -= blocks_of(inode->seen_bytes);
+    free(inode->seen);
+    free(inode->kept);
+    free(inode->dirty);
+    *inode = (struct disk_inode){.is_used = false};
+}
+
+/* Frees every file that no name, open or change refers to. */
+static void inodes_collect(struct disk *disk) {
+    for (int i = 1; i < disk->inode_count; i++) {
+        if (disk->inodes[i].is_used && disk->inodes[i].opens == 0 && !inode_has_name(disk, i))
+            inode_free(disk, i);
+    }
+}
+
+void disk_init(struct disk *disk, uint64_t blocks_max) {
+    memset(disk, 0, sizeof *disk);
+    disk->blocks_max = blocks_max;
+    (void)inode_make(disk, true);
+}
+
+void disk_deinit(struct disk *disk) {
+    for (int i = 0; i < disk->inode_count; i++) {
+        free(disk->inodes[i].seen);
+        free(disk->inodes[i].kept);
+        free(disk->inodes[i].dirty);
+    }
+    disk->inode_count = 0;
+}
+
+void disk_open(struct disk *disk, int inode) {
+    disk->inodes[inode].opens++;
+}
+
+void disk_close(struct disk *disk, int inode) {
+    if (--disk->inodes[inode].opens == 0)
+        inodes_collect(disk);
+}
+
+/* ---- Names ---- */
+
+static size_t names_find(const struct disk_name *names, size_t count, int dir, const char *name) {
+    for (size_t i = 0; i < count; i++) {
+        if (names[i].dir == dir && strcmp(names[i].name, name) == 0)
+            return i;
+    }
+    return count;
+}
+
+static void names_set(struct disk_name *names, size_t *count, int dir, const char *name,
+                      int inode) {
+    const size_t at = names_find(names, *count, dir, name);
+    if (at == DISK_NAMES_MAX)
+        abort();
+    names[at].dir = dir;
+    names[at].inode = inode;
+    strncpy(names[at].name, name, DISK_NAME_BYTES - 1);
+    names[at].name[DISK_NAME_BYTES - 1] = '\0';
+    if (at == *count)
+        ++*count;
+}
+
+static void names_remove(struct disk_name *names, size_t *count, int dir, const char *name) {
+    const size_t at = names_find(names, *count, dir, name);
+    if (at < *count)
+        names[at] = names[--*count];
+}
+
+static void change_note(struct disk *disk, enum disk_op op, int dir, const char *name,
+                        const char *to, int inode) {
+    if (disk->change_count == DISK_NAMES_MAX)
+        abort();
+    struct disk_change *change = &disk->changes[disk->change_count++];
+    *change = (struct disk_change){.op = op, .dir = dir, .inode = inode};
+    strncpy(change->name, name, DISK_NAME_BYTES - 1);
+    if (to != NULL)
+        strncpy(change->to, to, DISK_NAME_BYTES - 1);
+}
+
+static void change_apply(const struct disk_change *change, struct disk_name *names, size_t *count) {
+    switch (change->op) {
+    case DISK_LINK: names_set(names, count, change->dir, change->name, change->inode); break;
+    case DISK_UNLINK: names_remove(names, count, change->dir, change->name); break;
+    case DISK_RENAME: {
+        const size_t at = names_find(names, *count, change->dir, change->name);
+        if (at < *count && names[at].inode == change->inode)
+            names_remove(names, count, change->dir, change->name);
+        names_set(names, count, change->dir, change->to, change->inode);
+        break;
+    }
+    }
+}
+
+int disk_lookup(const struct disk *disk, int dir, const char *name) {
+    const size_t at = names_find(disk->live, disk->live_count, dir, name);
+    return at < disk->live_count ? disk->live[at].inode : -1;
+}
+
+int disk_create(struct disk *disk, int dir, const char *name, bool is_dir) {
+    const int inode = inode_make(disk, is_dir);
+    if (inode < 0)
+        return -1;
+    names_set(disk->live, &disk->live_count, dir, name, inode);
+    change_note(disk, DISK_LINK, dir, name, NULL, inode);
+    return inode;
+}
+
+void disk_unlink(struct disk *disk, int dir, const char *name) {
+    const int inode = disk_lookup(disk, dir, name);
+    change_note(disk, DISK_UNLINK, dir, name, NULL, inode);
+    names_remove(disk->live, &disk->live_count, dir, name);
+    inodes_collect(disk);
+}
+
+void disk_rename(struct disk *disk, int dir, const char *from, const char *to) {
+    change_note(disk, DISK_RENAME, dir, from, to, disk_lookup(disk, dir, from));
+    change_apply(&disk->changes[disk->change_count - 1], disk->live, &disk->live_count);
+    inodes_collect(disk);
+}
+
+void disk_sync_dir(struct disk *disk, int dir) {
+    size_t left = 0;
+    for (size_t i = 0; i < disk->change_count; i++) {
+        if (disk->changes[i].dir == dir)
+            change_apply(&disk->changes[i], disk->kept, &disk->kept_count);
+        else
+            disk->changes[left++] = disk->changes[i];
+    }
+    disk->change_count = left;
+    inodes_collect(disk);
+}
+
+/* ---- Bytes ---- */
+
+/* Lets the file be `bytes` long if there is space; else as long as there is space for. */
+static size_t space_for(struct disk *disk, struct disk_inode *inode, size_t bytes) {
+    if (bytes <= inode->seen_bytes)
+        return bytes;
+    const uint64_t has = blocks_of(inode->seen_bytes);
+    const uint64_t wants = blocks_of(bytes);
+    const uint64_t free_blocks =
+        disk->blocks_max > disk->blocks_used ? disk->blocks_max - disk->blocks_used : 0;
+    if (wants - has > free_blocks) {
+        const size_t most = (size_t)(has + free_blocks) * DISK_BLOCK;
+        bytes = bytes < most ? bytes : most;
+    }
+    if (bytes > inode->seen_bytes) {
+        inode_grow(inode, bytes);
+        disk->blocks_used += blocks_of(bytes) - has;
+        inode->seen_bytes = bytes;
+    }
+    return bytes;
+}
+
+size_t disk_write(struct disk *disk, int at, const void *bytes, size_t count, uint64_t offset) {
+    struct disk_inode *inode = &disk->inodes[at];
+    const size_t end = space_for(disk, inode, (size_t)offset + count);
+    if (end <= offset)
+        return 0;
+    const size_t written = end - (size_t)offset < count ? end - (size_t)offset : count;
+    memcpy(inode->seen + offset, bytes, written);
+    if (written > 0)
+        memset(inode->dirty + offset / DISK_SECTOR, 1,
+               (offset + written - 1) / DISK_SECTOR - offset / DISK_SECTOR + 1);
+    return written;
+}
+
+size_t disk_read(const struct disk *disk, int at, void *bytes, size_t count, uint64_t offset) {
+    const struct disk_inode *inode = &disk->inodes[at];
+    if (offset >= inode->seen_bytes)
+        return 0;
+    const size_t left = inode->seen_bytes - (size_t)offset;
+    const size_t read = count < left ? count : left;
+    memcpy(bytes, inode->seen + offset, read);
+    return read;
+}
+
+void disk_truncate(struct disk *disk, int at, size_t bytes) {
+    struct disk_inode *inode = &disk->inodes[at];
+    if (bytes < inode->seen_bytes) {
+        memset(inode->seen + bytes, 0, inode->seen_bytes - bytes);
+        memset(inode->dirty + (bytes + DISK_SECTOR - 1) / DISK_SECTOR, 0,
+               blocks_of(inode->seen_bytes) * (DISK_BLOCK / DISK_SECTOR) -
+                   (bytes + DISK_SECTOR - 1) / DISK_SECTOR);
+        inode->was_cut = true;
+        disk->blocks_used -= blocks_of(inode->seen_bytes) - blocks_of(bytes);
+        inode->seen_bytes = bytes;
+    } else {
+        (void)space_for(disk, inode, bytes);
+    }
+}
+
+void disk_sync(struct disk *disk, int at) {
+    struct disk_inode *inode = &disk->inodes[at];
+    if (inode->capacity == 0)
+        return;
+    if (inode->was_cut) {
+        memcpy(inode->kept, inode->seen, inode->capacity);
+    } else {
+        for (size_t i = 0; i * DISK_SECTOR < inode->seen_bytes; i++) {
+            if (inode->dirty[i])
+                memcpy(inode->kept + i * DISK_SECTOR, inode->seen + i * DISK_SECTOR, DISK_SECTOR);
+        }
+    }
+    memset(inode->dirty, 0, inode->capacity / DISK_SECTOR);
+    inode->kept_bytes = inode->seen_bytes;
+    inode->was_cut = false;
+}
+
+void disk_sync_failing(struct disk *disk, int at, struct prng *prng) {
+    struct disk_inode *inode = &disk->inodes[at];
+    inode->errors++;
+    if (inode->capacity == 0)
+        return;
+    /* Some of it may have got there. */
+    for (size_t i = 0; i < inode->capacity / DISK_SECTOR; i++) {
+        if (inode->dirty[i] && !inode->was_cut && prng_below(prng, 4) == 0)
+            memcpy(inode->kept + i * DISK_SECTOR, inode->seen + i * DISK_SECTOR, DISK_SECTOR);
+        inode->dirty[i] = 0;
+    }
+}
+
+void disk_drop_cache(struct disk *disk, int at) {
+    struct disk_inode *inode = &disk->inodes[at];
+    if (inode->was_cut)
+        return;
+    for (size_t i = 0; i * DISK_SECTOR < inode->seen_bytes; i++) {
+        if (!inode->dirty[i])
+            memcpy(inode->seen + i * DISK_SECTOR, inode->kept + i * DISK_SECTOR, DISK_SECTOR);
+    }
+}
+
+uint8_t *disk_map(struct disk *disk, int at) {
+    struct disk_inode *inode = &disk->inodes[at];
+    if (!inode->is_mapped)
+        inode_grow(inode, CAPACITY_MAPPED);
+    inode->is_mapped = true;
+    return inode->seen;
+}
+
+/* ---- The power cut ---- */
+
+/* How one file's dirty sectors fare: so that the extremes come often. */
+enum fate {
+    FATE_ALL,
+    FATE_NONE,
+    FATE_RANDOM,
+    FATE_PREFIX,
+    FATE_SUFFIX,
+    FATE_ONE_LOST,
+    FATE_ONE_KEPT
+};
+
+static bool survives(enum fate fate, size_t index, size_t chosen, struct prng *prng) {
+    switch (fate) {
+    case FATE_ALL: return true;
+    case FATE_NONE: return false;
+    case FATE_RANDOM: return prng_below(prng, 2) == 0;
+    case FATE_PREFIX: return index < chosen;
+    case FATE_SUFFIX: return index >= chosen;
+    case FATE_ONE_LOST: return index != chosen;
+    case FATE_ONE_KEPT: return index == chosen;
+    }
+    return false;
+}
+
+static void crash_bytes(struct disk_inode *inode, struct prng *prng) {
+    size_t dirty = 0, index = 0;
+    const size_t sectors = inode->capacity / DISK_SECTOR;
+    for (size_t i = 0; i < sectors; i++)
+        dirty += inode->dirty[i];
+    const enum fate fate = (enum fate)prng_below(prng, FATE_ONE_KEPT + 1);
+    const size_t chosen = (size_t)prng_below(prng, dirty);
+    for (size_t i = 0; i < sectors; i++) {
+        if (inode->dirty[i] && survives(fate, index++, chosen, prng))
+            memcpy(inode->kept + i * DISK_SECTOR, inode->seen + i * DISK_SECTOR, DISK_SECTOR);
+    }
+}
+
+static void crash_inode(struct disk_inode *inode, struct prng *prng) {
+    size_t bytes = inode->kept_bytes;
+    if (inode->is_mapped && prng_below(prng, 2) == 0) {
+        for (size_t i = 0; i < inode->seen_bytes; i += 1 + prng_below(prng, 4096))
+            inode->kept[i] ^= (uint8_t)prng_next(prng);
+    }
+    if (inode->was_cut && prng_below(prng, 2) == 0) {
+        /* The cut is not on the disk, and so nothing after it is. */
+    } else {
+        if (inode->was_cut) {
+            memset(inode->kept, 0, inode->capacity);
+            bytes = 0;
+        }
+        crash_bytes(inode, prng);
+        if (inode->seen_bytes > bytes) {
+            static const unsigned whole_in = 3;
+            const size_t gained = inode->seen_bytes - bytes;
+            const uint64_t choice = prng_below(prng, whole_in);
+            bytes += choice == 0 ? 0 : choice == 1 ? gained : (size_t)prng_below(prng, gained + 1);
+        }
+    }
+    if (inode->capacity > 0) {
+        memset(inode->kept + bytes, 0, inode->capacity - bytes);
+        memcpy(inode->seen, inode->kept, inode->capacity);
+        memset(inode->dirty, 0, inode->capacity / DISK_SECTOR);
+    }
+    inode->seen_bytes = inode->kept_bytes = bytes;
+    inode->was_cut = inode->is_mapped = false;
+    inode->opens = 0;
+}
+
+void disk_crash(struct disk *disk, struct prng *prng) {
+    const enum fate fate = (enum fate)prng_below(prng, FATE_ONE_KEPT + 1);
+    const size_t chosen = (size_t)prng_below(prng, disk->change_count);
+    for (size_t i = 0; i < disk->change_count; i++) {
+        if (survives(fate, i, chosen, prng))
+            change_apply(&disk->changes[i], disk->kept, &disk->kept_count);
+    }
+    disk->change_count = 0;
+    memcpy(disk->live, disk->kept, disk->kept_count * sizeof disk->kept[0]);
+    disk->live_count = disk->kept_count;
+    disk->blocks_used = 0;
+    for (int i = 0; i < disk->inode_count; i++) {
+        if (disk->inodes[i].is_used && !disk->inodes[i].is_dir) {
+            crash_inode(&disk->inodes[i], prng);
+            disk->blocks_used += blocks_of(disk->inodes[i].seen_bytes);
+        }
+        disk->inodes[i].opens = 0;
+    }
+    inodes_collect(disk);
+}
+
+void disk_flip(struct disk *disk, int at, uint64_t offset, unsigned bit) {
+    struct disk_inode *inode = &disk->inodes[at];
+    inode->kept[offset] ^= (uint8_t)(1U << bit);
+    inode->seen[offset] ^= (uint8_t)(1U << bit);
+}
+
+static uint8_t *copy_of(const uint8_t *bytes, size_t count) {
+    return count == 0 ? NULL : memcpy(need(malloc(count)), bytes, count);
+}
+
+void disk_copy(struct disk *to, const struct disk *from) {
+    disk_deinit(to);
+    memcpy(to, from, sizeof *to);
+    for (int i = 0; i < to->inode_count; i++) {
+        struct disk_inode *inode = &to->inodes[i];
+        inode->seen = copy_of(inode->seen, inode->capacity);
+        inode->kept = copy_of(inode->kept, inode->capacity);
+        inode->dirty = copy_of(inode->dirty, inode->capacity / DISK_SECTOR);
+    }
+}

@@ -1,0 +1,622 @@
+/* The calls of the seam over a simulated disk, with whatever the seed lets go wrong. */
+#include "machine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK_MAGIC = 0x50574c42 };
+
+static struct process *process_of(struct os *os) {
+    return (struct process *)(void *)os;
+}
+
+static void hash_in(struct world *world, uint64_t value) {
+    world->hash = (world->hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    world->hash ^= world->hash >> 29;
+}
+
+/* What may happen between any two calls: time passes, and the seed may kill, stop, or let another
+ * go on. Does not return when this process is dead. */
+static void pass(struct process *process) {
+    struct world *world = process->world;
+    if (world->current == NULL)
+        return; /* cleaning up, outside of the simulated time */
+    world->clock_ns += 500 + prng_below(&world->scheduling, 8000);
+    world->calls++;
+    if (world_meets(world, FAULT_POWER)) {
+        world->news = WORLD_POWER;
+        world_leave_for_good(world);
+    }
+    if (world_meets(world, FAULT_KILL)) {
+        world_kill(world, process);
+        world_leave_for_good(world);
+    }
+    if (world_meets(world, FAULT_WALL_CLOCK))
+        world->wall_us +=
+            prng_below(&world->faults, UINT64_C(600000000000000)) - UINT64_C(300000000000000);
+    const bool stops = world_meets(world, FAULT_STOP);
+    if (stops)
+        world_stop(world, process);
+    if (stops || world->calls > world->options.calls_max ||
+        prng_chance(&world->scheduling, world->options.switching))
+        world_yield(world);
+}
+
+/* The errno with which a sweep wants this call to fail, or 0. */
+static int swept(struct world *world, enum call call) {
+    const uint64_t number = ++world->fail[call].count;
+    const uint64_t wanted = world->fail[call].number;
+    if (wanted == 0 || number < wanted || (number > wanted && !world->fail[call].for_ever))
+        return 0;
+    return world->fail[call].os_errno;
+}
+
+static int note(struct process *process, enum call call, int inode, uint64_t offset, uint64_t bytes,
+                int result) {
+    struct world *world = process->world;
+    world->traces[world->trace_count++ % WORLD_TRACE] =
+        (struct trace){world->clock_ns, process->id, call, inode, offset, bytes, result};
+    hash_in(world,
+            (uint64_t)call << 48 ^ (uint64_t)process->id << 40 ^ (uint64_t)result << 32 ^ offset);
+    hash_in(world, bytes);
+    return result;
+}
+
+/* ---- Directories ---- */
+
+static int walk_to(struct disk *disk, const char *path) {
+    int dir = 0;
+    char name[DISK_NAME_BYTES];
+    while (*path != '\0') {
+        size_t length = strcspn(path, "/");
+        if (length >= sizeof name)
+            return -1;
+        memcpy(name, path, length);
+        name[length] = '\0';
+        path += length + (path[length] == '/');
+        if (length == 0 || strcmp(name, ".") == 0)
+            continue;
+        dir = disk_lookup(disk, dir, name);
+        if (dir < 0)
+            return -1;
+    }
+    return dir;
+}
+
+static int dir_take(struct process *process, int inode, struct os_dir **ret_dir) {
+    struct os_dir *dir = process->os.ops->allocate(&process->os, sizeof *dir);
+    if (dir == NULL)
+        return ENOMEM;
+    dir->process = process;
+    dir->inode = inode;
+    *ret_dir = dir;
+    return 0;
+}
+
+static int dir_open_at(struct os *os, struct os_dir *parent, const char *name, unsigned how,
+                       struct os_dir **ret_dir) {
+    struct process *process = process_of(os);
+    struct disk *disk = &process->world->disk;
+    pass(process);
+    int failed = swept(process->world, CALL_DIR_OPEN);
+    int inode = disk_lookup(disk, parent->inode, name);
+    if (failed == 0 && world_meets(process->world, FAULT_OPEN))
+        failed = EMFILE;
+    if (failed == 0 && inode < 0 && (how & OS_OPEN_CREATE) == 0)
+        failed = ENOENT;
+    if (failed == 0 && inode >= 0 && !disk->inodes[inode].is_dir)
+        failed = ENOTDIR;
+    if (failed == 0 && inode < 0)
+        inode = disk_create(disk, parent->inode, name, true);
+    if (failed == 0)
+        failed = dir_take(process, inode, ret_dir);
+    return note(process, CALL_DIR_OPEN, inode, 0, 0, failed);
+}
+
+static int dir_open(struct os *os, const char *path, unsigned how, struct os_dir **ret_dir) {
+    struct process *process = process_of(os);
+    struct disk *disk = &process->world->disk;
+    const char *slash = strrchr(path, '/');
+    const char *name = slash == NULL ? path : slash + 1;
+    char parent_path[64] = "";
+    if (slash != NULL)
+        memcpy(parent_path, path, (size_t)(slash - path));
+    if (*name == '\0' || strcmp(name, ".") == 0) {
+        pass(process);
+        int failed = swept(process->world, CALL_DIR_OPEN);
+        if (failed == 0)
+            failed = dir_take(process, walk_to(disk, path), ret_dir);
+        return note(process, CALL_DIR_OPEN, -1, 0, 0, failed);
+    }
+    struct os_dir parent = {process, walk_to(disk, parent_path)};
+    return parent.inode < 0 ? ENOENT : dir_open_at(os, &parent, name, how, ret_dir);
+}
+
+static int dir_list(struct os *os, struct os_dir *dir, os_visit visit, void *context) {
+    struct process *process = process_of(os);
+    const struct disk *disk = &process->world->disk;
+    pass(process);
+    int failed = swept(process->world, CALL_DIR_LIST);
+    if (failed == 0 && world_meets(process->world, FAULT_READ))
+        failed = EIO;
+    (void)note(process, CALL_DIR_LIST, dir->inode, 0, 0, failed);
+    /* From a copy, since a visit may allocate and so let others run. */
+    static char names[DISK_NAMES_MAX][DISK_NAME_BYTES];
+    size_t count = 0;
+    for (size_t i = 0; failed == 0 && i < disk->live_count; i++) {
+        if (disk->live[i].dir == dir->inode)
+            memcpy(names[count++], disk->live[i].name, DISK_NAME_BYTES);
+    }
+    struct thread *current = process->world->current;
+    process->world->current = NULL; /* it is one call: nobody else runs in it */
+    for (size_t i = 0; failed == 0 && i < count; i++)
+        failed = visit(context, names[i]);
+    process->world->current = current;
+    return failed;
+}
+
+static int dir_sync(struct os *os, struct os_dir *dir) {
+    struct process *process = process_of(os);
+    pass(process);
+    int failed = swept(process->world, CALL_DIR_SYNC);
+    if (failed == 0 && world_meets(process->world, FAULT_DIR_SYNC))
+        failed = EIO;
+    if (failed == 0)
+        disk_sync_dir(&process->world->disk, dir->inode);
+    (void)note(process, CALL_DIR_SYNC, dir->inode, 0, 0, failed);
+    pass(process);
+    return failed;
+}
+
+static void dir_close(struct os *os, struct os_dir *dir) {
+    os->ops->release(os, dir, sizeof *dir);
+}
+
+/* ---- Files ---- */
+
+static int file_open(struct os *os, struct os_dir *dir, const char *name, unsigned how,
+                     struct os_file **ret_file) {
+    struct process *process = process_of(os);
+    struct disk *disk = &process->world->disk;
+    pass(process);
+    int failed = swept(process->world, CALL_FILE_OPEN);
+    int inode = disk_lookup(disk, dir->inode, name);
+    if (failed == 0 && world_meets(process->world, FAULT_OPEN))
+        failed = EMFILE;
+    if (failed == 0 && inode < 0 && (how & OS_OPEN_CREATE) == 0)
+        failed = ENOENT;
+    if (failed == 0 && inode >= 0 && (how & OS_OPEN_EXCLUSIVE) != 0)
+        failed = EEXIST;
+    if (failed == 0 && inode < 0)
+        inode = disk_create(disk, dir->inode, name, false);
+    if (failed == 0 && inode < 0)
+        failed = ENOSPC;
+    if (failed == 0) {
+        struct os_file *file = calloc(1, sizeof *file);
+        if (file == NULL)
+            abort();
+        file->process = process;
+        file->inode = inode;
+        file->errors_told = disk->inodes[inode].errors;
+        file->next = process->files;
+        process->files = file;
+        disk_open(disk, inode);
+        *ret_file = file;
+    }
+    return note(process, CALL_FILE_OPEN, inode, 0, 0, failed);
+}
+
+static void locks_drop(struct world *world, const struct os_file *file, uint64_t byte, bool all) {
+    for (size_t i = world->lock_count; i > 0; i--) {
+        if (world->locks[i - 1].file == file && (all || world->locks[i - 1].byte == byte))
+            world->locks[i - 1] = world->locks[--world->lock_count];
+    }
+}
+
+static int file_close(struct os *os, struct os_file *file) {
+    struct process *process = process_of(os);
+    pass(process);
+    struct os_file **at = &process->files;
+    while (*at != NULL && *at != file)
+        at = &(*at)->next;
+    if (*at == NULL) {
+        world_complain(process->world, "a file was closed that is not open");
+        return EBADF;
+    }
+    *at = file->next;
+    locks_drop(process->world, file, 0, true);
+    disk_close(&process->world->disk, file->inode);
+    free(file);
+    return 0;
+}
+
+static int file_stat(struct os *os, struct os_file *file, struct os_stat *ret_stat) {
+    struct process *process = process_of(os);
+    pass(process);
+    const int failed = swept(process->world, CALL_FILE_STAT);
+    if (failed == 0)
+        *ret_stat = (struct os_stat){
+            .bytes = process->world->disk.inodes[file->inode].seen_bytes,
+            .inode = (uint64_t)file->inode,
+            .mode = 0600,
+            .links = 1,
+        };
+    return note(process, CALL_FILE_STAT, file->inode, 0, 0, failed);
+}
+
+static int file_read(struct os *os, struct os_file *file, void *buffer, size_t bytes,
+                     uint64_t offset, size_t *ret_read) {
+    struct process *process = process_of(os);
+    pass(process);
+    int failed = swept(process->world, CALL_FILE_READ);
+    if (failed == 0 && world_meets(process->world, FAULT_READ))
+        failed = EIO;
+    if (failed == 0)
+        *ret_read = disk_read(&process->world->disk, file->inode, buffer, bytes, offset);
+    return note(process, CALL_FILE_READ, file->inode, offset, bytes, failed);
+}
+
+/* A kill lets a write stop at a page's edge; seldom anywhere, as when a limit cut it short before.
+ */
+static size_t prefix_of(struct world *world, size_t bytes, uint64_t offset) {
+    size_t prefix = (size_t)prng_below(&world->faults, bytes + 1);
+    if (prng_below(&world->faults, 8) != 0) {
+        const uint64_t edge = (offset + prefix) / DISK_BLOCK * DISK_BLOCK;
+        prefix = edge > offset ? (size_t)(edge - offset) : 0;
+    }
+    return prefix;
+}
+
+static int file_write(struct os *os, struct os_file *file, const void *buffer, size_t bytes,
+                      uint64_t offset) {
+    struct process *process = process_of(os);
+    struct world *world = process->world;
+    struct disk *disk = &world->disk;
+    pass(process);
+    int failed = swept(world, CALL_FILE_WRITE);
+    if (world->current != NULL && world_meets(world, FAULT_KILL_IN_WRITE)) {
+        (void)disk_write(disk, file->inode, buffer, prefix_of(world, bytes, offset), offset);
+        (void)note(process, CALL_FILE_WRITE, file->inode, offset, bytes, EINTR);
+        world_kill(world, process);
+        world_leave_for_good(world);
+    }
+    if (failed == 0 && world_meets(world, FAULT_WRITE))
+        failed = EIO;
+    if (failed != 0) {
+        const size_t part = (size_t)prng_below(&world->faults, bytes);
+        (void)disk_write(disk, file->inode, buffer, part, offset);
+    } else if (disk_write(disk, file->inode, buffer, bytes, offset) < bytes) {
+        world->fault_counts[FAULT_SPACE]++;
+        failed = ENOSPC;
+    }
+    (void)note(process, CALL_FILE_WRITE, file->inode, offset, bytes, failed);
+    pass(process);
+    return failed;
+}
+
+static int file_sync(struct os *os, struct os_file *file) {
+    struct process *process = process_of(os);
+    struct world *world = process->world;
+    struct disk_inode *inode = &world->disk.inodes[file->inode];
+    pass(process);
+    int failed = swept(world, CALL_FILE_SYNC);
+    if (failed == 0 && world_meets(world, FAULT_SYNC))
+        failed = EIO;
+    if (failed != 0) {
+        disk_sync_failing(&world->disk, file->inode, &world->contents);
+        /* Others who have it open learn of it at their next sync, or never. */
+        file->errors_told = inode->errors;
+        if (!prng_chance(&world->faults, 50000)) {
+            for (size_t i = 0; i < WORLD_PROCESSES; i++) {
+                for (struct os_file *other = world->processes[i].files; other != NULL;
+                     other = other->next) {
+                    if (other->inode == file->inode)
+                        other->errors_told = inode->errors;
+                }
+            }
+        }
+    } else {
+        disk_sync(&world->disk, file->inode);
+        if (file->errors_told != inode->errors) {
+            file->errors_told = inode->errors;
+            world->fault_counts[FAULT_SYNC_TOLD]++;
+            failed = EIO;
+        }
+    }
+    (void)note(process, CALL_FILE_SYNC, file->inode, 0, 0, failed);
+    pass(process);
+    return failed;
+}
+
+static int file_zero_fill(struct os *os, struct os_file *file, uint64_t offset, uint64_t bytes) {
+    struct process *process = process_of(os);
+    struct world *world = process->world;
+    pass(process);
+    int failed = swept(world, CALL_ZERO_FILL);
+    if (failed == 0 && world_meets(world, FAULT_WRITE))
+        failed = EIO;
+    /* The space is asked for first, so the file has its size before the zeros are written. */
+    if (failed == 0 && offset + bytes > world->disk.inodes[file->inode].seen_bytes) {
+        disk_truncate(&world->disk, file->inode, (size_t)(offset + bytes));
+        if (world->disk.inodes[file->inode].seen_bytes < offset + bytes) {
+            world->fault_counts[FAULT_SPACE]++;
+            failed = ENOSPC;
+        }
+    }
+    static const uint8_t zeros[DISK_BLOCK];
+    for (uint64_t at = 0; failed == 0 && at < bytes; at += sizeof zeros) {
+        const size_t part = bytes - at < sizeof zeros ? (size_t)(bytes - at) : sizeof zeros;
+        (void)disk_write(&world->disk, file->inode, zeros, part, offset + at);
+        if (at % (4 * sizeof zeros) == 0)
+            pass(process);
+    }
+    return note(process, CALL_ZERO_FILL, file->inode, offset, bytes, failed);
+}
+
+static int file_truncate(struct os *os, struct os_file *file, uint64_t bytes) {
+    struct process *process = process_of(os);
+    pass(process);
+    int failed = swept(process->world, CALL_TRUNCATE);
+    if (failed == 0)
+        disk_truncate(&process->world->disk, file->inode, (size_t)bytes);
+    if (failed == 0 && process->world->disk.inodes[file->inode].seen_bytes < bytes)
+        failed = ENOSPC;
+    return note(process, CALL_TRUNCATE, file->inode, 0, bytes, failed);
+}
+
+static int file_drop_cache(struct os *os, struct os_file *file) {
+    struct process *process = process_of(os);
+    pass(process);
+    const int failed = swept(process->world, CALL_DROP_CACHE);
+    if (failed == 0)
+        disk_drop_cache(&process->world->disk, file->inode);
+    return note(process, CALL_DROP_CACHE, file->inode, 0, 0, failed);
+}
+
+static int file_map(struct os *os, struct os_file *file, size_t bytes, void **ret_address) {
+    struct process *process = process_of(os);
+    pass(process);
+    int failed = swept(process->world, CALL_MAP);
+    if (failed == 0 && world_meets(process->world, FAULT_MEMORY))
+        failed = ENOMEM;
+    if (failed == 0 && process->world->disk.inodes[file->inode].seen_bytes < bytes)
+        failed = EINVAL;
+    if (failed == 0)
+        *ret_address = disk_map(&process->world->disk, file->inode);
+    return note(process, CALL_MAP, file->inode, 0, bytes, failed);
+}
+
+static void file_unmap(struct os *os, void *address, size_t bytes) {
+    (void)os;
+    (void)address;
+    (void)bytes;
+}
+
+static int name_rename(struct os *os, struct os_dir *dir, const char *from, const char *to) {
+    struct process *process = process_of(os);
+    struct disk *disk = &process->world->disk;
+    pass(process);
+    int failed = swept(process->world, CALL_RENAME);
+    if (failed == 0 && world_meets(process->world, FAULT_NAME))
+        failed = EIO;
+    if (failed == 0 && disk_lookup(disk, dir->inode, from) < 0)
+        failed = ENOENT;
+    if (failed == 0)
+        disk_rename(disk, dir->inode, from, to);
+    return note(process, CALL_RENAME, dir->inode, 0, 0, failed);
+}
+
+static int name_unlink(struct os *os, struct os_dir *dir, const char *name) {
+    struct process *process = process_of(os);
+    struct disk *disk = &process->world->disk;
+    pass(process);
+    int failed = swept(process->world, CALL_UNLINK);
+    if (failed == 0 && world_meets(process->world, FAULT_NAME))
+        failed = EIO;
+    if (failed == 0 && disk_lookup(disk, dir->inode, name) < 0)
+        failed = ENOENT;
+    if (failed == 0)
+        disk_unlink(disk, dir->inode, name);
+    return note(process, CALL_UNLINK, dir->inode, 0, 0, failed);
+}
+
+/* ---- Locks ---- */
+
+static int lock_take(struct os *os, struct os_file *file, uint64_t byte) {
+    struct process *process = process_of(os);
+    struct world *world = process->world;
+    pass(process);
+    int failed = swept(world, CALL_LOCK_TAKE);
+    for (size_t i = 0; failed == 0 && i < world->lock_count; i++) {
+        if (world->locks[i].inode == file->inode && world->locks[i].byte == byte) {
+            if (world->locks[i].file == file)
+                return 0;
+            failed = EAGAIN;
+        }
+    }
+    if (failed == 0) {
+        if (world->lock_count == LOCKS_MAX)
+            abort();
+        world->locks[world->lock_count++] = (struct lock){file->inode, byte, file};
+    }
+    return note(process, CALL_LOCK_TAKE, file->inode, byte, 1, failed);
+}
+
+static void lock_drop(struct os *os, struct os_file *file, uint64_t byte) {
+    struct process *process = process_of(os);
+    locks_drop(process->world, file, byte, false);
+    pass(process);
+}
+
+static int lock_find(struct os *os, struct os_file *file, uint64_t first, uint64_t count,
+                     uint64_t *ret_byte) {
+    struct process *process = process_of(os);
+    const struct world *world = process->world;
+    pass(process);
+    const int failed = swept(process->world, CALL_LOCK_FIND);
+    if (failed != 0)
+        return failed;
+    uint64_t lowest = first + count;
+    for (size_t i = 0; i < world->lock_count; i++) {
+        const struct lock *lock = &world->locks[i];
+        if (lock->inode == file->inode && lock->file != file && lock->byte >= first &&
+            lock->byte < lowest)
+            lowest = lock->byte;
+    }
+    if (lowest == first + count)
+        return ENOENT;
+    *ret_byte = lowest;
+    return 0;
+}
+
+/* ---- Waiting ---- */
+
+static int wait_until(struct process *process, _Atomic uint32_t *word, uint64_t deadline) {
+    struct world *world = process->world;
+    struct thread *thread = world->current;
+    thread->state = FIBER_WAITS;
+    thread->word = word;
+    thread->deadline = deadline;
+    thread->was_woken = false;
+    world_yield(world);
+    const bool was_woken = thread->was_woken;
+    thread->state = FIBER_READY;
+    thread->word = NULL;
+    return was_woken ? 0 : ETIMEDOUT;
+}
+
+static int futex_wait(struct os *os, _Atomic uint32_t *word, uint32_t expected, uint64_t deadline) {
+    struct process *process = process_of(os);
+    pass(process);
+    if (atomic_load(word) != expected)
+        return 0;
+    return wait_until(process, word, deadline);
+}
+
+static void futex_wake(struct os *os, _Atomic uint32_t *word, uint32_t waiters_max) {
+    struct process *process = process_of(os);
+    struct world *world = process->world;
+    for (size_t i = 0; i < WORLD_FIBERS && waiters_max > 0; i++) {
+        struct thread *thread = &world->threads[i];
+        if (thread->state == FIBER_WAITS && thread->word == word && !thread->was_woken) {
+            thread->was_woken = true;
+            waiters_max--;
+        }
+    }
+    pass(process);
+}
+
+static void pause_for(struct os *os, uint64_t nanoseconds) {
+    struct process *process = process_of(os);
+    pass(process);
+    (void)wait_until(process, NULL, process->world->clock_ns + nanoseconds + 1000);
+}
+
+static void step(struct os *os) {
+    pass(process_of(os));
+}
+
+/* ---- The rest ---- */
+
+static uint64_t clock_boot(struct os *os) {
+    return process_of(os)->world->clock_ns;
+}
+
+static uint64_t clock_wall(struct os *os) {
+    const struct world *world = process_of(os)->world;
+    return world->wall_us + world->clock_ns / 1000;
+}
+
+static void boot_id(struct os *os, uint8_t ret_id[OS_BOOT_ID_BYTES]) {
+    memcpy(ret_id, process_of(os)->world->boot_id, OS_BOOT_ID_BYTES);
+}
+
+static int entropy(struct os *os, void *buffer, size_t bytes) {
+    struct world *world = process_of(os)->world;
+    const int failed = swept(world, CALL_ENTROPY);
+    for (size_t i = 0; failed == 0 && i < bytes; i++)
+        ((uint8_t *)buffer)[i] = (uint8_t)prng_next(&world->contents);
+    return failed;
+}
+
+static void process_names(struct os *os, struct os_process *ret_process) {
+    const struct process *process = process_of(os);
+    *ret_process = (struct os_process){.pid = process->pid, .host = "sim", .command = "actor"};
+}
+
+static bool is_forked_child(struct os *os) {
+    (void)os;
+    return false;
+}
+
+static void *allocate(struct os *os, size_t bytes) {
+    struct process *process = process_of(os);
+    if (swept(process->world, CALL_ALLOCATE) != 0 || world_meets(process->world, FAULT_MEMORY))
+        return NULL;
+    struct block *block = calloc(1, sizeof *block + bytes);
+    if (block == NULL)
+        abort();
+    block->bytes = bytes;
+    block->magic = BLOCK_MAGIC;
+    block->next = process->blocks;
+    if (block->next != NULL)
+        block->next->previous = block;
+    process->blocks = block;
+    return block + 1;
+}
+
+static void release(struct os *os, void *memory, size_t bytes) {
+    struct process *process = process_of(os);
+    if (memory == NULL)
+        return;
+    struct block *block = (struct block *)memory - 1;
+    if (block->magic != BLOCK_MAGIC || block->bytes != bytes) {
+        world_complain(process->world, "memory was released that is not this, or not of this size");
+        return;
+    }
+    block->magic = 0;
+    if (block->previous != NULL)
+        block->previous->next = block->next;
+    else
+        process->blocks = block->next;
+    if (block->next != NULL)
+        block->next->previous = block->previous;
+    free(block);
+}
+
+const struct os_ops machine_ops = {
+    .dir_open = dir_open,
+    .dir_open_at = dir_open_at,
+    .dir_list = dir_list,
+    .dir_sync = dir_sync,
+    .dir_close = dir_close,
+    .file_open = file_open,
+    .file_close = file_close,
+    .file_stat = file_stat,
+    .file_read = file_read,
+    .file_write = file_write,
+    .file_sync = file_sync,
+    .file_zero_fill = file_zero_fill,
+    .file_truncate = file_truncate,
+    .file_drop_cache = file_drop_cache,
+    .file_map = file_map,
+    .file_unmap = file_unmap,
+    .rename = name_rename,
+    .unlink = name_unlink,
+    .lock_take = lock_take,
+    .lock_drop = lock_drop,
+    .lock_find = lock_find,
+    .futex_wait = futex_wait,
+    .futex_wake = futex_wake,
+    .pause = pause_for,
+    .step = step,
+    .clock_boot = clock_boot,
+    .clock_wall = clock_wall,
+    .boot_id = boot_id,
+    .entropy = entropy,
+    .process = process_names,
+    .is_forked_child = is_forked_child,
+    .allocate = allocate,
+    .release = release,
+};

@@ -1,0 +1,111 @@
+/* machine: the parts of a world that scheduler (world.c) and seam (machine.c) share. */
+#ifndef PAWL_TESTS_SIM_MACHINE_H
+#define PAWL_TESTS_SIM_MACHINE_H
+
+#include "fiber.h"
+#include "world.h"
+
+/* Memory of a process, in a list so that a kill can free it. 64 bytes, so that what follows is
+ * aligned. */
+struct block {
+    struct block *previous, *next;
+    size_t bytes;
+    uint64_t magic;
+    uint8_t reserved[32];
+};
+
+struct os_dir {
+    struct process *process;
+    int inode;
+};
+
+struct os_file {
+    struct process *process;
+    struct os_file *next; /* of the process */
+    int inode;
+    uint64_t errors_told; /* of the inode's */
+};
+
+struct lock {
+    int inode;
+    uint64_t byte;
+    struct os_file *file;
+};
+
+enum process_state { PROCESS_FREE, PROCESS_RUNS, PROCESS_STOPPED, PROCESS_DEAD };
+
+struct process {
+    struct os os;
+    struct world *world;
+    int id;
+    uint32_t pid;
+    enum process_state state;
+    uint64_t continues_at; /* when stopped */
+    struct block *blocks;
+    struct os_file *files;
+    unsigned fibers; /* that have not ended */
+};
+
+enum fiber_state { FIBER_FREE, FIBER_READY, FIBER_WAITS, FIBER_ENDED };
+
+struct thread {
+    enum fiber_state state;
+    struct process *process;
+    struct fiber *fiber;
+    process_main main;
+    void *context;
+    _Atomic uint32_t *word; /* NULL: a pause */
+    uint64_t deadline;
+    bool was_woken;
+};
+
+struct trace {
+    uint64_t at_ns;
+    int process;
+    enum call call;
+    int inode;
+    uint64_t offset, bytes;
+    int result;
+};
+
+enum { LOCKS_MAX = 64 };
+
+struct world {
+    struct world_options options;
+    struct prng scheduling, faults, contents;
+    struct disk disk;
+    struct process processes[WORLD_PROCESSES];
+    struct thread threads[WORLD_FIBERS];
+    struct thread *current; /* NULL: the scheduler */
+    struct lock locks[LOCKS_MAX];
+    size_t lock_count;
+    uint64_t clock_ns, wall_us;
+    uint8_t boot_id[OS_BOOT_ID_BYTES];
+    uint64_t calls, hash;
+    uint32_t pids;
+    enum world_news news;
+    uint64_t fault_counts[FAULT_COUNT];
+    struct {
+        uint64_t count, number;
+        int os_errno;
+        bool for_ever;
+    } fail[CALL_COUNT];
+    struct trace traces[WORLD_TRACE];
+    uint64_t trace_count;
+    char complaint[256];
+};
+
+extern const struct os_ops machine_ops;
+
+/* Ends the running thread of a process that has just been killed, or that the power cut took. */
+_Noreturn void world_leave_for_good(struct world *world);
+
+/* Lets the scheduler run; comes back when this thread's turn comes again. */
+void world_yield(struct world *world);
+
+void world_kill(struct world *world, struct process *process);
+void world_stop(struct world *world, struct process *process);
+bool world_meets(struct world *world, enum fault fault);
+void world_complain(struct world *world, const char *what);
+
+#endif

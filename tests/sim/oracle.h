@@ -1,0 +1,69 @@
+/* oracle: what the log must hold, kept from what its callers were told. No files, no engine.
+ *
+ * Every frame that an actor tries to append has a number, its payload follows from the number
+ * alone. The oracle knows of each: tried, in the log at this position, refused, or lost with a
+ * power cut. What was confirmed is one position: everything that stood below it then must be there
+ * for ever.
+ */
+#ifndef PAWL_TESTS_SIM_ORACLE_H
+#define PAWL_TESTS_SIM_ORACLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum oracle_state {
+    ORACLE_TRIED,   /* the call has not returned, or its process died in it */
+    ORACLE_IN_LOG,  /* at a position that is known */
+    ORACLE_REFUSED, /* the call said that it is not in the log and never will be */
+    ORACLE_LOST,    /* it was in the log, unconfirmed, and a recovery ended the log before it */
+};
+
+struct oracle_frame {
+    enum oracle_state state;
+    uint32_t payload_bytes;
+    uint64_t lsn, end_lsn;
+    uint64_t seen; /* by which reading */
+};
+
+struct oracle {
+    struct oracle_frame *frames;
+    size_t count, capacity;
+    uint64_t confirmed_lsn; /* the greatest that anybody was told to be durable */
+    bool may_lose;          /* power was cut or a sync failed since the last recovery */
+    uint64_t readings;
+    char complaint[512]; /* the first thing that was wrong; "" when nothing was */
+};
+
+void oracle_init(struct oracle *oracle);
+void oracle_deinit(struct oracle *oracle);
+
+/* A new frame that is about to be appended; its number. */
+uint32_t oracle_try(struct oracle *oracle, uint32_t payload_bytes);
+
+void oracle_appended(struct oracle *oracle, uint32_t number, uint64_t lsn, uint64_t end_lsn);
+void oracle_refused(struct oracle *oracle, uint32_t number);
+void oracle_confirmed(struct oracle *oracle, uint64_t lsn);
+
+/* Somebody who was alone recovered the log, and it ends at `tail`. */
+void oracle_recovered(struct oracle *oracle, uint64_t tail);
+
+/* The payload of a frame: 8 bytes of number and length, and what follows from them. */
+enum { ORACLE_PAYLOAD_BYTES_MIN = 8 };
+void oracle_payload(uint32_t number, uint32_t bytes, uint8_t *payload);
+
+/* One reading of the log from its beginning: every frame that is no log's own, then its end. */
+void oracle_read_begin(struct oracle *oracle);
+void oracle_read(struct oracle *oracle, uint64_t lsn, uint64_t end_lsn, const uint8_t *payload,
+                 uint32_t bytes);
+void oracle_read_end(struct oracle *oracle, uint64_t from_lsn, uint64_t end_lsn);
+
+/* The first complaint stays. */
+void oracle_complain(struct oracle *oracle, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static inline bool oracle_is_content(const struct oracle *oracle) {
+    return oracle->complaint[0] == '\0';
+}
+
+#endif

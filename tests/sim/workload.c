@@ -1,0 +1,430 @@
+#include "workload.h"
+
+#include "log.h"
+#include "oracle.h"
+#include "segment.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ACTORS_MAX = 4,
+    PAYLOAD_BYTES_MAX = 20000,
+    OPEN_TRIES = 400,
+    STORE_PATH_BYTES = 8,
+};
+
+static const char store_path[STORE_PATH_BYTES] = "store";
+static const uint64_t busy_ns = 2000000000U;
+
+struct run {
+    struct world *world;
+    struct oracle oracle;
+    struct prng prng; /* of what the actors do */
+    struct workload_report *report;
+    uint64_t segment_bytes, reserve_bytes;
+    uint32_t payload_bytes_max;
+    unsigned sync_per_100;
+    bool is_healed, has_stops;
+    size_t operations; /* of each actor between opening and closing */
+};
+
+/* One process; its second thread uses the same handle. */
+struct actor {
+    struct run *run;
+    struct os *os;
+    struct log *log;
+    _Atomic uint32_t helpers; /* threads that use the handle, but the first */
+};
+
+/* A status that no fault explains is a bug. */
+static void expect_explained(struct run *run, const char *what, pawl_status status,
+                             const pawl_error *error) {
+    if (status == PAWL_DAMAGED || status == PAWL_INTERNAL || status == PAWL_VERSION ||
+        status == PAWL_INVALID || status == PAWL_NOT_FOUND)
+        oracle_complain(&run->oracle, "%s: %s: %s", what, status_name(status), error->sentence);
+    const bool is_quiet = run->is_healed && status != PAWL_FAILED && status != PAWL_FAILED_SYNC;
+    if (is_quiet && status != PAWL_OK && status != PAWL_EMPTY && status != PAWL_PENDING &&
+        status != PAWL_BUSY)
+        oracle_complain(&run->oracle, "%s, with no fault left: %s: %s", what, status_name(status),
+                        error->sentence);
+}
+
+/* ---- Reading ---- */
+
+static pawl_status read_one(struct run *run, struct log_reader *reader, enum log_reach reach,
+                            pawl_error *error) {
+    struct log_view view;
+    TRY(log_reader_next(reader, reach, &view, error));
+    if (view.header.payload_bytes == 0)
+        return PAWL_OK;
+    const uint8_t *payload;
+    TRY(log_reader_payload(reader, &view, &payload, error));
+    oracle_read(&run->oracle, view.header.lsn, log_reader_lsn(reader), payload,
+                view.header.payload_bytes);
+    return PAWL_OK;
+}
+
+/* All of the log, against the oracle. */
+static void read_all(struct run *run, struct log *log) {
+    struct log_reader *reader;
+    pawl_error error;
+    pawl_status status = log_reader_open(log, log_first(log), &reader, &error);
+    if (status != PAWL_OK) {
+        expect_explained(run, "opening a reader", status, &error);
+        return;
+    }
+    oracle_read_begin(&run->oracle);
+    while (status == PAWL_OK)
+        status = read_one(run, reader, LOG_TO_TAIL, &error);
+    expect_explained(run, "reading", status, &error);
+    if (status == PAWL_EMPTY)
+        oracle_read_end(&run->oracle, log_first(log), log_reader_lsn(reader));
+    log_reader_close(reader);
+}
+
+/* ---- What an actor does ---- */
+
+static void confirm_up_to(struct run *run, pawl_status status, uint64_t lsn) {
+    if (status == PAWL_OK)
+        oracle_confirmed(&run->oracle, lsn);
+    if (status == PAWL_FAILED_SYNC || status == PAWL_FAILED)
+        run->oracle.may_lose = true;
+}
+
+static uint64_t deadline_of(struct actor *actor) {
+    return os_clock_boot(actor->os) + busy_ns;
+}
+
+/* One frame, with the lock held; false when the handle is of no more use. */
+static pawl_status append_one(struct actor *actor, uint32_t bytes, uint16_t flags,
+                              uint64_t *ret_end_lsn) {
+    struct run *run = actor->run;
+    static const uint8_t record[] = {RECORD_FIRST_OF_STATE, 0, 0};
+    uint8_t *payload = malloc(bytes);
+    if (payload == NULL)
+        abort();
+    const uint32_t number = oracle_try(&run->oracle, bytes);
+    oracle_payload(number, bytes, payload);
+    const struct log_draft draft = {
+        .metadata = record,
+        .metadata_bytes = sizeof record,
+        .payload = payload,
+        .payload_bytes = bytes,
+        .record_count = 1,
+        .flags = flags,
+        .time_us = number,
+    };
+    uint64_t lsn;
+    pawl_error error;
+    const pawl_status status = log_append(actor->log, &draft, &lsn, ret_end_lsn, &error);
+    if (status == PAWL_OK)
+        oracle_appended(&run->oracle, number, lsn, *ret_end_lsn);
+    else
+        oracle_refused(&run->oracle, number);
+    expect_explained(run, "appending", status, &error);
+    free(payload);
+    return status;
+}
+
+static uint32_t draw_payload_bytes(struct run *run) {
+    const uint32_t most = prng_below(&run->prng, 8) == 0 ? run->payload_bytes_max : 600;
+    return (uint32_t)prng_between(&run->prng, ORACLE_PAYLOAD_BYTES_MIN, most);
+}
+
+static pawl_status do_append(struct actor *actor) {
+    struct run *run = actor->run;
+    const uint32_t bytes = draw_payload_bytes(run);
+    const bool is_durable = prng_below(&run->prng, 100) < run->sync_per_100;
+    const enum log_class class = prng_below(&run->prng, 4) == 0 ? LOG_FINISHING : LOG_ORDINARY;
+    const uint16_t flags = is_durable ? FRAME_NEEDS_SYNC : 0;
+    const unsigned count = prng_below(&run->prng, 6) == 0 ? 3 : 1;
+    uint64_t end_lsn = 0;
+    pawl_error error;
+    for (unsigned i = 0; i < count; i++) {
+        pawl_status status =
+            log_lock(actor->log, frame_bytes(3, bytes), class, deadline_of(actor), &error);
+        expect_explained(run, "locking", status, &error);
+        if (status == PAWL_BUSY && !run->has_stops)
+            oracle_complain(&run->oracle, "busy, and nobody was stopped: %s", error.sentence);
+        TRY(status);
+        status = append_one(actor, bytes, flags, &end_lsn);
+        log_unlock(actor->log);
+        TRY(status);
+    }
+    if (!is_durable)
+        return PAWL_OK;
+    const uint64_t deadline = prng_below(&run->prng, 10) == 0
+                                  ? os_clock_boot(actor->os) + prng_below(&run->prng, 300000)
+                                  : OS_NO_DEADLINE;
+    const pawl_status status = log_wait_durable(actor->log, end_lsn, deadline, &error);
+    confirm_up_to(run, status, end_lsn);
+    expect_explained(run, "waiting", status, &error);
+    return status == PAWL_PENDING ? PAWL_OK : status;
+}
+
+static pawl_status do_upkeep(struct actor *actor) {
+    pawl_error error;
+    const pawl_status status = log_maintain(actor->log, &error);
+    expect_explained(actor->run, "upkeep", status, &error);
+    confirm_up_to(actor->run, status, 0);
+    return status;
+}
+
+static pawl_status do_mark(struct actor *actor) {
+    pawl_error error;
+    const uint64_t tail = log_tail(actor->log);
+    const pawl_status status = log_mark(actor->log, 0, deadline_of(actor), &error);
+    confirm_up_to(actor->run, status, tail);
+    expect_explained(actor->run, "marking", status, &error);
+    return status;
+}
+
+/* A few frames of what is confirmable, from somewhere that a reader knows. */
+static pawl_status do_follow(struct actor *actor) {
+    struct run *run = actor->run;
+    struct log_reader *reader;
+    pawl_error error;
+    pawl_status status = log_reader_open(actor->log, log_first(actor->log), &reader, &error);
+    oracle_read_begin(&run->oracle);
+    for (unsigned i = 0; i < 20 && status == PAWL_OK; i++)
+        status = read_one(run, reader, LOG_TO_CONFIRMABLE, &error);
+    expect_explained(run, "following", status, &error);
+    log_reader_close(reader);
+    return status == PAWL_EMPTY ? PAWL_OK : status;
+}
+
+static pawl_status do_wait_for_more(struct actor *actor) {
+    pawl_error error;
+    const uint64_t until = os_clock_boot(actor->os) + prng_below(&actor->run->prng, 200000000U);
+    const pawl_status status = log_wait_tail(actor->log, log_tail(actor->log), until, &error);
+    expect_explained(actor->run, "waiting for more", status, &error);
+    return status == PAWL_EMPTY ? PAWL_OK : status;
+}
+
+static pawl_status do_something(struct actor *actor) {
+    /* What anybody sees as durable must be there after any crash. */
+    oracle_confirmed(&actor->run->oracle, log_durable(actor->log));
+    switch (prng_below(&actor->run->prng, 16)) {
+    case 0: return do_upkeep(actor);
+    case 1: return do_mark(actor);
+    case 2: return do_follow(actor);
+    case 3: return do_wait_for_more(actor);
+    default: return do_append(actor);
+    }
+}
+
+/* Is the handle of no more use? Everything else may be tried again. */
+static bool is_final(pawl_status status) {
+    return status == PAWL_FAILED || status == PAWL_FAILED_SYNC || status == PAWL_INTERNAL ||
+           status == PAWL_DAMAGED;
+}
+
+static void do_operations(struct actor *actor, size_t count) {
+    for (size_t i = 0; i < count && oracle_is_content(&actor->run->oracle); i++) {
+        if (is_final(do_something(actor)))
+            return;
+    }
+}
+
+static void helper_main(struct process *process, void *context) {
+    (void)process;
+    struct actor *actor = context;
+    do_operations(actor, actor->run->operations);
+    atomic_fetch_sub(&actor->helpers, 1);
+}
+
+/* ---- Opening and closing ---- */
+
+static void note_opening(struct run *run, struct log *log, const struct log_opening *opening) {
+    run->report->openings++;
+    if (!opening->was_alone)
+        return;
+    run->report->recoveries++;
+    run->report->rows[opening->row]++;
+    oracle_recovered(&run->oracle, log_tail(log));
+}
+
+static pawl_status actor_open(struct actor *actor, bool is_exclusive) {
+    struct run *run = actor->run;
+    const struct log_options options = {
+        .segment_bytes = run->segment_bytes,
+        .reserve_bytes = run->reserve_bytes,
+        .busy_ns = busy_ns,
+        .create = true,
+        .exclusive = is_exclusive,
+    };
+    pawl_status status = PAWL_BUSY;
+    pawl_error error;
+    for (int i = 0; i < OPEN_TRIES && status != PAWL_OK; i++) {
+        struct log_opening opening;
+        status = log_open(actor->os, store_path, &options, &actor->log, &opening, &error);
+        if (status == PAWL_OK)
+            note_opening(run, actor->log, &opening);
+        expect_explained(run, "opening", status, &error);
+        if (!oracle_is_content(&run->oracle))
+            return status;
+    }
+    return status;
+}
+
+static void actor_close(struct actor *actor) {
+    pawl_error error;
+    const uint64_t tail = log_tail(actor->log);
+    (void)tail;
+    const pawl_status status = log_close(actor->log, &error);
+    confirm_up_to(actor->run, status, 0);
+    expect_explained(actor->run, "closing", status, &error);
+}
+
+static void actor_main(struct process *process, void *context) {
+    struct actor actor = {.run = context, .os = process_os(process)};
+    struct run *run = actor.run;
+    const uint64_t rounds = prng_between(&run->prng, 1, 3);
+    for (uint64_t round = 0; round < rounds && oracle_is_content(&run->oracle); round++) {
+        if (actor_open(&actor, prng_below(&run->prng, 12) == 0) != PAWL_OK)
+            return;
+        if (prng_below(&run->prng, 3) == 0) {
+            atomic_store(&actor.helpers, 1);
+            process_thread(process, helper_main, &actor);
+        }
+        do_operations(&actor, run->operations);
+        while (atomic_load(&actor.helpers) > 0)
+            os_pause(actor.os, 100000);
+        if (prng_below(&run->prng, 4) == 0)
+            read_all(run, actor.log);
+        actor_close(&actor);
+    }
+}
+
+/* ---- The last look ---- */
+
+static void judge_main(struct process *process, void *context) {
+    struct actor actor = {.run = context, .os = process_os(process)};
+    struct run *run = actor.run;
+    uint64_t tails[2] = {0, 0};
+    for (int i = 0; i < 2; i++) {
+        if (actor_open(&actor, false) != PAWL_OK) {
+            oracle_complain(&run->oracle, "the store can't be opened, with no fault left");
+            return;
+        }
+        tails[i] = log_tail(actor.log);
+        read_all(run, actor.log);
+        if (i == 1 && do_append(&actor) != PAWL_OK)
+            oracle_complain(&run->oracle, "nothing can be appended, with no fault left");
+        if (i == 1)
+            read_all(run, actor.log);
+        actor_close(&actor);
+    }
+    /* The first closing may have written a mark. */
+    if (tails[1] < tails[0] || tails[1] > tails[0] + frame_bytes(0, 0))
+        oracle_complain(&run->oracle, "opened twice: the log ends at %llu, then at %llu",
+                        (unsigned long long)tails[0], (unsigned long long)tails[1]);
+}
+
+/* ---- A seed ---- */
+
+static void choose_faults(struct world_options *options, struct prng *prng) {
+    /* Swarm: each kind is off in most seeds, so that others get far. */
+    static const struct {
+        enum fault fault;
+        unsigned one_in, chance_max;
+    } kinds[] = {
+        {FAULT_KILL, 2, 300},   {FAULT_KILL_IN_WRITE, 2, 3000}, {FAULT_STOP, 5, 100},
+        {FAULT_POWER, 2, 80},   {FAULT_SYNC, 4, 3000},          {FAULT_DIR_SYNC, 6, 8000},
+        {FAULT_READ, 6, 2000},  {FAULT_WRITE, 6, 2000},         {FAULT_OPEN, 6, 2000},
+        {FAULT_NAME, 6, 20000}, {FAULT_MEMORY, 6, 2000},        {FAULT_WALL_CLOCK, 4, 1000},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (prng_below(prng, kinds[i].one_in) == 0)
+            options->chances[kinds[i].fault] = (unsigned)prng_between(prng, 1, kinds[i].chance_max);
+    }
+}
+
+static void choose(struct run *run, struct world_options *options) {
+    static const uint64_t segments[] = {SEGMENT_BYTES_MIN, 12 * 1024, 16 * 1024, 32 * 1024,
+                                        64 * 1024};
+    static const unsigned switchings[] = {200, 2000, 20000, 60000};
+    struct prng *prng = &run->prng;
+    run->segment_bytes = segments[prng_below(prng, 5)];
+    run->reserve_bytes = prng_below(prng, 2) * 8192;
+    run->payload_bytes_max = prng_below(prng, 4) == 0 ? PAYLOAD_BYTES_MAX : 3000;
+    run->sync_per_100 = (unsigned)prng_below(prng, 4) * 30;
+    run->operations = (size_t)prng_between(prng, 4, 40);
+    options->switching = switchings[prng_below(prng, 4)];
+    options->blocks_max = prng_below(prng, 5) == 0 ? prng_between(prng, 40, 120) : 20000;
+    options->calls_max = 4000000;
+    choose_faults(options, prng);
+    run->has_stops = options->chances[FAULT_STOP] > 0;
+}
+
+static void complain_of_news(struct run *run, enum world_news news) {
+    static const char *const what[] = {
+        [WORLD_STRANDED] = "somebody waits for ever",
+        [WORLD_ENDLESS] = "it does not come to an end",
+        [WORLD_BROKEN] = "the seam was misused",
+    };
+    if (news == WORLD_STRANDED || news == WORLD_ENDLESS || news == WORLD_BROKEN)
+        oracle_complain(&run->oracle, "%s %s", what[news], world_complaint(run->world));
+}
+
+/* Lets everybody come to an end; who dies is replaced for a while. */
+static void run_actors(struct run *run, size_t actors) {
+    size_t replaced = 0;
+    for (size_t i = 0; i < actors; i++)
+        (void)world_spawn(run->world, actor_main, run);
+    while (oracle_is_content(&run->oracle)) {
+        const enum world_news news = world_run(run->world);
+        complain_of_news(run, news);
+        if (news == WORLD_QUIET || !oracle_is_content(&run->oracle))
+            return;
+        if (news == WORLD_POWER)
+            run->oracle.may_lose = true;
+        const size_t wanted = news == WORLD_POWER ? actors : 1;
+        for (size_t i = 0; i < wanted && replaced < 12; i++, replaced++)
+            (void)world_spawn(run->world, actor_main, run);
+    }
+}
+
+/* Turns one bit of a frame that was confirmed. */
+static void plant_canary(struct run *run) {
+    struct disk *disk = world_disk(run->world);
+    const int inode = disk_lookup(disk, disk_lookup(disk, disk_lookup(disk, 0, store_path), "log"),
+                                  "0000000001.seg");
+    disk_flip(disk, inode, SEGMENT_DATA_AT + 20, 3);
+}
+
+void workload_run(uint64_t seed, enum workload_trick trick, FILE *trace,
+                  struct workload_report *ret_report) {
+    memset(ret_report, 0, sizeof *ret_report);
+    struct run run = {.report = ret_report, .prng = prng_stream(seed, 10)};
+    struct world_options options = {.seed = seed};
+    oracle_init(&run.oracle);
+    choose(&run, &options);
+    run.world = world_make(&options);
+    const size_t actors = (size_t)prng_between(&run.prng, 1, ACTORS_MAX);
+    run_actors(&run, actors);
+    if (oracle_is_content(&run.oracle) && prng_below(&run.prng, 2) == 0) {
+        world_cut_power(run.world);
+        run.oracle.may_lose = true;
+    }
+    world_heal(run.world);
+    run.is_healed = true;
+    if (trick == WORKLOAD_CANARY)
+        plant_canary(&run);
+    if (oracle_is_content(&run.oracle)) {
+        (void)world_spawn(run.world, judge_main, &run);
+        complain_of_news(&run, world_run(run.world));
+    }
+    if (!oracle_is_content(&run.oracle) && trace != NULL)
+        world_print_trace(run.world, trace);
+    memcpy(ret_report->complaint, run.oracle.complaint, sizeof run.oracle.complaint);
+    ret_report->calls = world_calls(run.world);
+    ret_report->frames = run.oracle.count;
+    ret_report->confirmed = run.oracle.confirmed_lsn;
+    ret_report->hash = world_hash(run.world);
+    for (int i = 0; i < FAULT_COUNT; i++)
+        ret_report->faults[i] = world_fault_count(run.world, (enum fault)i);
+    world_free(run.world);
+    oracle_deinit(&run.oracle);
+}
