@@ -113,7 +113,8 @@ static pawl_status supply_extend(struct log *log, const struct chain_entry *acti
 
 enum supply_state {
     SUPPLY_MISSING,  /* no such file, or an unfinished one */
-    SUPPLY_BLANK,    /* a header and no frame */
+    SUPPLY_BLANK,    /* a header and no frame; or only the start that belongs at the tail, by one
+                        who died before it was part of the log: another beside it must not be */
     SUPPLY_OCCUPIED, /* something was begun in it */
 };
 
@@ -154,7 +155,11 @@ static pawl_status supply_look(struct log *log, uint64_t ordinal, struct supply_
         struct segment_start start;
         status = chain_read_start(log->os, file, ordinal, log->identity.secret, &verdict,
                                   &start_header, &start, error);
-        ret_file->state = verdict == CHAIN_START_NONE ? SUPPLY_BLANK : SUPPLY_OCCUPIED;
+        const bool is_begun_here = verdict == CHAIN_START_WHOLE &&
+                                   start.end_lsn == atomic_load(&log->shared->tail_lsn) &&
+                                   start.predecessor == atomic_load(&log->shared->active_ordinal);
+        ret_file->state =
+            verdict == CHAIN_START_NONE || is_begun_here ? SUPPLY_BLANK : SUPPLY_OCCUPIED;
         ret_file->bytes = stat.bytes;
         ret_file->flags = header.flags;
     }
