@@ -4,13 +4,13 @@
 # there and not listed fails `make tidy`.
 
 ENGINE := status check hash mutex os_posix identity window frame record segment footer \
-	shared slots chain recovery scan commit tail flush supply log opening reader
+	shared slots chain recovery scan commit tail flush supply log create opening reader
 TOOLS := pawl_log
 UNIT := test_status test_bytes test_hash test_os_posix test_os_posix_process test_mutex \
 	test_identity test_frame test_record test_segment test_footer test_shared test_slots \
 	test_chain test_recovery test_scan test_commit test_tail test_flush test_supply test_log \
 	test_sim_prng test_sim_disk test_sim_os test_sim_sched test_sim_trace
-SIM := prng sim_disk sim_os sim_sched sim_trace workload oracle
+SIM := disk fiber world machine oracle workload
 SIM_MAIN := main
 SWEEP_MAIN := sweep
 CRASH := crash

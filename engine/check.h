@@ -44,6 +44,7 @@
     X(STEP_SEGMENT_SYNC_FILE)      /* a new segment's bytes before its name is used */             \
     X(STEP_SEGMENT_SYNC_NAME)      /* a new segment's name before its first frame */               \
     X(STEP_SEGMENT_SYNC_EXTENSION) /* zeros on the disk before frames over them */                 \
+    X(STEP_SEGMENT_RENEW)          /* a found file's header is written again before use */         \
     X(STEP_SEGMENT_HERALD)         /* the next segment's file before this one's first frame */     \
     X(STEP_RESERVE_SYNC_HEADER)    /* a reserve's new header before its new name */                \
     X(STEP_RECOVERY_SYNC_FILE)     /* what the cache shows must be on the disk */                  \
@@ -56,6 +57,8 @@
     X(STEP_CREATE_SYNC_LOG)        /* first segments durable before identity says store */         \
     X(STEP_CREATE_SYNC_IDENTITY)   /* identity durable before anything is promised */              \
     X(STEP_CREATE_SYNC_NAMES)      /* and its name */                                              \
+    X(STEP_OPEN_SYNC_IDENTITY)     /* who is alone syncs identity before trusting it */            \
+    X(STEP_OPEN_DROP_IDENTITY)     /* and reads it from the disk */                                \
     X(STEP_MARK_SYNC)              /* a mark is proof only on the disk */                          \
     X(STEP_MARK_AFTER_SYNC)        /* a mark tells what a sync has returned for */                 \
     X(STEP_SHARED_ANEW)            /* who is alone makes `shared` anew */                          \

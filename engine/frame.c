@@ -132,10 +132,9 @@ bool frame_body_is_whole(const struct frame_header *header, const uint8_t *buffe
 bool frame_is_torn(const uint8_t *bytes, size_t count, size_t frame_size, uint64_t offset) {
     if (count < frame_size)
         return true;
-    /* A prefix was written: neither the magic nor the padding, which end their parts, can be zero.
-     */
-    const size_t ending = frame_size == FRAME_HEADER_BYTES ? 4 : 1;
-    if (bytes_are_zero(bytes + frame_size - ending, ending))
+    /* A prefix was written: the header ends with the magic and the frame with padding, and no byte
+     * of either is zero. */
+    if (bytes[frame_size - 1] == 0)
         return true;
     for (size_t at = 0; at < frame_size;) {
         const size_t in_sector = (size_t)((offset + at) % 512);

@@ -31,12 +31,14 @@ struct log_options {
 /* What an opening found. */
 struct log_opening {
     bool was_created;
-    bool was_alone;        /* it proved that nobody else had the store open, and recovered it */
-    bool was_closed;       /* the last handle before had been closed cleanly */
-    enum recovery_row row; /* if it was alone */
-    uint64_t torn_bytes;   /* cut off, in the segment in which the log ended */
-    uint64_t later_frames; /* frames cut off behind them */
-    uint64_t strangers;    /* names in log/ that are no segment; left alone */
+    bool was_alone;         /* it proved that nobody else had the store open, and recovered it */
+    bool was_closed;        /* the last handle before had been closed cleanly */
+    enum recovery_row row;  /* if it was alone */
+    uint64_t torn_bytes;    /* cut off, in the segment in which the log ended */
+    uint64_t later_frames;  /* frames cut off behind them */
+    uint64_t strangers;     /* names in log/ that are no segment; left alone */
+    uint64_t recovery;      /* drawn by whoever recovered the log last, alone */
+    uint64_t recovered_lsn; /* where the log ended then */
 };
 
 /* Opens the log of the store at `path`. The os stays the caller's and must outlive the log.

@@ -1,17 +1,17 @@
 /* Opening and closing a log.
  *
  * Under the door:
- *  1. identity is read, or, in a new store, made: first the log with its first segment, then
- * identity, whose content is what makes the directory a store.
- *  2. Is any slot held? If not, this process is alone. It recovers the log (scan.h), removes what
- * lies behind a cut, makes `shared` anew and says in it where the log ends. If one is, `shared` is
- * right, and it joins.
- *  3. It takes a slot, by which others see that it lives.
+ *  1. Is any slot held? If not, this process is alone.
+ *  2. identity is read, or, in a new store, made (create.h).
+ *  3. Who is alone recovers the log (scan.h), removes what lies behind a cut, makes `shared` anew and
+ *     says in it where the log ends. For who is not, `shared` is right, and it joins.
+ *  4. It takes a slot, by which others see that it lives.
  * After a cut nothing is written yet: the segment counts as closed, and the first append begins the
  * next one. So recovery has nothing to finish, and a crash in it changes nothing.
  */
 #include "check.h"
 #include "core.h"
+#include "create.h"
 #include "flush.h"
 #include "scan.h"
 #include "supply.h"
@@ -21,132 +21,6 @@
 #include <string.h>
 
 static const uint64_t segment_bytes_default = 64 * 1024 * 1024;
-
-enum { FIRST_SEGMENT_DATA = 64 * 1024 };
-
-/* ---- A new store ---- */
-
-/* Is the directory empty but for what a store that was never finished leaves? */
-static int create_visit(void *context, const char *name) {
-    static const char *const harmless[] = {IDENTITY_NAME, SHARED_NAME, "log", "lost+found"};
-    for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++) {
-        if (strcmp(name, harmless[i]) == 0)
-            return 0;
-    }
-    pawl_error *error = context;
-    (void)error_set(error, PAWL_EXISTS, "the directory holds other things (%.100s) and no store",
-                    name);
-    return EEXIST;
-}
-
-/* Names in log/ that an unfinished creation does not leave. */
-static int create_log_visit(void *context, const char *name) {
-    uint64_t ordinal;
-    bool *has_more = context;
-    if (segment_parse_name(name, &ordinal) && ordinal > 2)
-        *has_more = true;
-    return 0;
-}
-
-/* An empty identity beside a log in use is a lost identity, not a new store. */
-static pawl_status create_check_log(struct log *log, pawl_error *error) {
-    bool has_more = false;
-    int failed = os_dir_list(log->os, log->dir, create_log_visit, &has_more);
-    struct os_file *file;
-    if (failed == 0)
-        failed = os_file_open(log->os, log->dir, "0000000001.seg", OS_OPEN_READ, &file);
-    if (failed == 0) {
-        uint8_t bytes[FRAME_HEADER_BYTES];
-        size_t read;
-        failed = os_file_read(log->os, file, bytes, sizeof bytes,
-                              SEGMENT_DATA_AT + SEGMENT_START_FRAME_BYTES, &read);
-        (void)os_file_close(log->os, file); /* only read */
-        if (failed == 0 && read > 0 && !bytes_are_zero(bytes, read))
-            has_more = true;
-    }
-    if (failed != 0 && failed != ENOENT)
-        return error_os(error, failed, "log", 0, "cannot look into log/");
-    if (has_more)
-        return error_at(error,
-                        error_set(error, PAWL_DAMAGED,
-                                  "%s is empty, but log/ is not; restore %s from a backup",
-                                  IDENTITY_NAME, IDENTITY_NAME),
-                        IDENTITY_NAME, 0, 0);
-    return PAWL_OK;
-}
-
-/* The first segment, begun, and its herald. */
-static pawl_status create_segments(struct log *log, pawl_error *error) {
-    struct segment_header header = {.ordinal = 1, .made_us = os_clock_wall(log->os)};
-    memcpy(header.uuid, log->identity.uuid, sizeof header.uuid);
-    const struct segment_start start = {0, SEGMENT_FIRST_LSN};
-    const uint64_t secret = log->identity.secret;
-    uint64_t data_bytes = log->options.segment_bytes - SEGMENT_DATA_AT;
-    if (data_bytes > FIRST_SEGMENT_DATA)
-        data_bytes = FIRST_SEGMENT_DATA;
-    TRY(segment_make(log->os, log->dir, &header, secret, data_bytes, error));
-    uint8_t frame[SEGMENT_START_FRAME_BYTES];
-    const size_t size = segment_start_frame(&start, 1, secret, 0, header.made_us, frame);
-    struct os_file *file;
-    int failed =
-        os_file_open(log->os, log->dir, "0000000001.seg", OS_OPEN_READ | OS_OPEN_WRITE, &file);
-    if (failed == 0) {
-        failed = os_file_write(log->os, file, frame, size, SEGMENT_DATA_AT);
-        if (failed == 0 && STEP_IS_ON(STEP_CREATE_SYNC_LOG))
-            failed = os_file_sync(log->os, file);
-        const int close_failed = os_file_close(log->os, file);
-        failed = failed != 0 ? failed : close_failed;
-    }
-    if (failed != 0)
-        return error_os(error, failed, "0000000001.seg", 0, "cannot begin the log");
-    header.ordinal = 2;
-    TRY(segment_make(log->os, log->dir, &header, secret, 0, error));
-    failed = STEP_IS_ON(STEP_CREATE_SYNC_LOG) ? os_dir_sync(log->os, log->dir) : 0;
-    if (failed != 0)
-        return error_os(error, failed, "log", 0, "cannot sync the names of the first segments");
-    return PAWL_OK;
-}
-
-/* Syncs the name of the store's own directory. */
-static pawl_status create_sync_parent(struct log *log, const char *path, pawl_error *error) {
-    char parent[4096] = ".";
-    size_t length = strlen(path);
-    while (length > 1 && path[length - 1] == '/')
-        length--;
-    while (length > 0 && path[length - 1] != '/')
-        length--;
-    if (length >= sizeof parent)
-        return error_set(error, PAWL_INVALID, "the store's path is too long");
-    if (length > 0) {
-        memcpy(parent, path, length);
-        parent[length] = '\0';
-    }
-    struct os_dir *dir;
-    int failed = os_dir_open(log->os, parent, OS_OPEN_READ, &dir);
-    if (failed == 0) {
-        failed = os_dir_sync(log->os, dir);
-        os_dir_close(log->os, dir);
-    }
-    if (failed != 0)
-        return error_os(error, failed, NULL, 0, "cannot sync the directory %s", parent);
-    return PAWL_OK;
-}
-
-static pawl_status create_store(struct log *log, const char *path, pawl_error *error) {
-    TRY(create_check_log(log, error));
-    TRY(identity_draw(log->os, &log->identity, error));
-    TRY(create_segments(log, error));
-    /* The names of log/ and identity first: the content of identity is the last thing to come. */
-    for (int i = 0; i < 2; i++) {
-        const int failed =
-            STEP_IS_ON(STEP_CREATE_SYNC_NAMES) ? os_dir_sync(log->os, log->store_dir) : 0;
-        if (failed != 0)
-            return error_os(error, failed, NULL, 0, "cannot sync the store's directory");
-        if (i == 0)
-            TRY(identity_write(log->os, log->slots.identity, &log->identity, error));
-    }
-    return STEP_IS_ON(STEP_CREATE_SYNC_NAMES) ? create_sync_parent(log, path, error) : PAWL_OK;
-}
 
 /* ---- Files and directories ---- */
 
@@ -162,28 +36,29 @@ static pawl_status open_files(struct log *log, const char *path, pawl_error *err
     if (failed == ENOENT && create == 0)
         return error_set(error, PAWL_NO_STORE, "there is no store at %.200s", path);
     if (failed == ENOENT) {
-        pawl_error other;
-        failed = os_dir_list(log->os, log->store_dir, create_visit, &other);
-        if (failed == EEXIST)
-            return error_set(error, PAWL_EXISTS, "%s", other.sentence);
-        if (failed == 0)
-            failed =
-                os_file_open(log->os, log->store_dir, IDENTITY_NAME,
-                             OS_OPEN_READ | OS_OPEN_WRITE | OS_OPEN_CREATE, &log->slots.identity);
+        TRY(create_check_empty(log, error));
+        failed = os_file_open(log->os, log->store_dir, IDENTITY_NAME,
+                              OS_OPEN_READ | OS_OPEN_WRITE | OS_OPEN_CREATE, &log->slots.identity);
     }
     if (failed != 0)
         return error_os(error, failed, IDENTITY_NAME, 0, "cannot open %s", IDENTITY_NAME);
     return PAWL_OK;
 }
 
-static pawl_status open_identity(struct log *log, const char *path, struct log_opening *opening,
-                                 pawl_error *error) {
-    const pawl_status status = identity_read(log->os, log->slots.identity, &log->identity, error);
-    if (status != PAWL_OK && status != PAWL_EMPTY)
-        return status;
-    if (status == PAWL_EMPTY && !log->options.create)
-        return error_set(error, PAWL_NO_STORE, "the store at %.200s was never finished", path);
-    const unsigned create = status == PAWL_EMPTY ? OS_OPEN_CREATE : 0;
+/* Who is alone trusts nothing that is only cached: a creation may have died before its sync, or of
+ * one that failed. */
+static pawl_status open_settle(struct log *log, pawl_error *error) {
+    struct os_file *identity = log->slots.identity;
+    int failed = STEP_IS_ON(STEP_OPEN_SYNC_IDENTITY) ? os_file_sync(log->os, identity) : 0;
+    if (failed == 0 && STEP_IS_ON(STEP_OPEN_DROP_IDENTITY))
+        failed = os_file_drop_cache(log->os, identity);
+    if (failed != 0)
+        return error_os(error, failed, IDENTITY_NAME, 0, "cannot sync %s before reading it",
+                        IDENTITY_NAME);
+    return PAWL_OK;
+}
+
+static pawl_status open_log_dir(struct log *log, unsigned create, pawl_error *error) {
     const int failed =
         os_dir_open_at(log->os, log->store_dir, "log", OS_OPEN_READ | create, &log->dir);
     if (failed == ENOENT)
@@ -191,10 +66,27 @@ static pawl_status open_identity(struct log *log, const char *path, struct log_o
                         "log", 0, 0);
     if (failed != 0)
         return error_os(error, failed, "log", 0, "cannot open log/");
-    if (status == PAWL_EMPTY) {
-        TRY(create_store(log, path, error));
-        opening->was_created = true;
-    }
+    return PAWL_OK;
+}
+
+static pawl_status open_identity(struct log *log, const char *path, struct log_opening *opening,
+                                 pawl_error *error) {
+    pawl_status status = identity_read(log->os, log->slots.identity, &log->identity, error);
+    if (status == PAWL_OK)
+        return open_log_dir(log, 0, error);
+    if (status != PAWL_EMPTY && status != PAWL_DAMAGED)
+        return status;
+    /* A creation that died while it wrote identity has left nothing in log/ that was promised. */
+    if (status == PAWL_DAMAGED &&
+        (open_log_dir(log, 0, NULL) != PAWL_OK || create_check_log(log, NULL) != PAWL_OK))
+        return status;
+    if (!log->options.create)
+        return error_set(error, PAWL_NO_STORE, "the store at %.200s was never finished", path);
+    if (log->dir == NULL)
+        TRY(open_log_dir(log, OS_OPEN_CREATE, error));
+    TRY(create_check_log(log, error));
+    TRY(create_store(log, path, error));
+    opening->was_created = true;
     return PAWL_OK;
 }
 
@@ -352,15 +244,19 @@ static pawl_status open_inside(struct log *log, const char *path, struct log_ope
                                pawl_error *error) {
     bool is_alone;
     unsigned held_slot;
-    TRY(open_identity(log, path, opening, error));
-    chain_init(&log->chain, log->os, log->dir, &log->identity);
     TRY(slots_are_free(&log->slots, &is_alone, &held_slot, error));
     opening->was_alone = is_alone;
+    if (is_alone)
+        TRY(open_settle(log, error));
+    TRY(open_identity(log, path, opening, error));
+    chain_init(&log->chain, log->os, log->dir, &log->identity);
     if (is_alone)
         TRY(open_alone(log, opening, error));
     else
         TRY(open_joining(log, held_slot, error));
     TRY(slots_take(&log->slots, log->shared, error));
+    opening->recovery = log->shared->opening;
+    opening->recovered_lsn = log->shared->opening_lsn;
     if (is_alone)
         (void)supply_refill_reserve(log, NULL); /* with no space now, upkeep tries again */
     return PAWL_OK;

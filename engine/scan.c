@@ -123,6 +123,20 @@ static pawl_status scan_places(struct scan *scan, struct window *window, uint64_
     return PAWL_OK;
 }
 
+/* What a failed sync left in memory must not be read as if it were on the disk. */
+static pawl_status scan_settle(struct scan *scan, struct os_file *file, const char *name,
+                               pawl_error *error) {
+    if (scan->must_not_write)
+        return PAWL_OK;
+    int failed = STEP_IS_ON(STEP_RECOVERY_SYNC_FILE) ? os_file_sync(scan->os, file) : 0;
+    if (failed != 0)
+        return error_os(error, failed, name, 0, "cannot sync segment %s before reading it", name);
+    failed = STEP_IS_ON(STEP_RECOVERY_DROP_CACHE) ? os_file_drop_cache(scan->os, file) : 0;
+    if (failed != 0)
+        return error_os(error, failed, name, 0, "cannot drop what is cached of segment %s", name);
+    return PAWL_OK;
+}
+
 static pawl_status scan_look_at(struct scan *scan, struct scan_file *file, bool is_followed,
                                 pawl_error *error) {
     struct os_file *opened;
@@ -133,7 +147,9 @@ static pawl_status scan_look_at(struct scan *scan, struct scan_file *file, bool 
     const uint8_t *bytes;
     size_t count;
     struct recovery_file_facts facts = {.is_named_right = true, .is_followed = is_followed};
-    pawl_status status = window_get(&window, 0, SEGMENT_DATA_AT, &bytes, &count, error);
+    pawl_status status = file->is_settled ? scan_settle(scan, opened, name, error) : PAWL_OK;
+    if (status == PAWL_OK)
+        status = window_get(&window, 0, SEGMENT_DATA_AT, &bytes, &count, error);
     if (status != PAWL_OK)
         goto out;
     facts.header = scan_header_fact(segment_read_header(bytes, count, scan->identity->uuid,
@@ -172,21 +188,28 @@ static pawl_status scan_file_damage(const struct scan_file *file, pawl_error *er
     return error_at(error, status, name, 0, 0);
 }
 
+/* Looks at files[index] and decides what it is. */
+static pawl_status scan_judge(struct scan *scan, size_t index, pawl_error *error) {
+    struct scan_file *file = &scan->files[index];
+    bool is_followed = false;
+    for (size_t i = index + 1; i < scan->count && !is_followed; i++)
+        is_followed = scan->files[i].start_verdict == CHAIN_START_WHOLE;
+    TRY(scan_look_at(scan, file, is_followed, error));
+    if (file->row == RECOVERY_FILE_UNFINISHED)
+        return PAWL_OK;
+    if (file->row != RECOVERY_FILE_SEGMENT)
+        return scan_file_damage(file, error);
+    scan_prove(scan, file->header.durable_lsn);
+    if (file->start_verdict == CHAIN_START_WHOLE)
+        scan_prove(scan, file->start_header.durable_lsn);
+    return PAWL_OK;
+}
+
 /* Step 1. From the newest down, so that it is known of each whether a later one has begun. */
 static pawl_status scan_look(struct scan *scan, pawl_error *error) {
-    bool is_followed = false;
     for (size_t i = scan->count; i > 0; i--) {
-        struct scan_file *file = &scan->files[i - 1];
-        TRY(scan_look_at(scan, file, is_followed, error));
-        if (file->row != RECOVERY_FILE_SEGMENT && file->row != RECOVERY_FILE_UNFINISHED)
-            return scan_file_damage(file, error);
-        if (file->row == RECOVERY_FILE_SEGMENT) {
-            scan_prove(scan, file->header.durable_lsn);
-            if (file->start_verdict == CHAIN_START_WHOLE) {
-                is_followed = true;
-                scan_prove(scan, file->start_header.durable_lsn);
-            }
-        }
+        scan->files[i - 1].start_verdict = CHAIN_START_NONE;
+        TRY(scan_judge(scan, i - 1, error));
     }
     return PAWL_OK;
 }
@@ -325,20 +348,6 @@ static pawl_status scan_look_behind(struct scan *scan, struct window *window, ui
     return scan_classify(scan, window, ordinal, reach, error);
 }
 
-/* What a failed sync left in memory must not be read as if it were on the disk. */
-static pawl_status scan_settle(struct scan *scan, struct os_file *file, const char *name,
-                               pawl_error *error) {
-    if (scan->must_not_write)
-        return PAWL_OK;
-    int failed = STEP_IS_ON(STEP_RECOVERY_SYNC_FILE) ? os_file_sync(scan->os, file) : 0;
-    if (failed != 0)
-        return error_os(error, failed, name, 0, "cannot sync segment %s before reading it", name);
-    failed = STEP_IS_ON(STEP_RECOVERY_DROP_CACHE) ? os_file_drop_cache(scan->os, file) : 0;
-    if (failed != 0)
-        return error_os(error, failed, name, 0, "cannot drop what is cached of segment %s", name);
-    return PAWL_OK;
-}
-
 /* One segment of the line, up to where the next of the line begins. */
 static pawl_status scan_segment(struct scan *scan, size_t position, struct scan_reach *reach,
                                 pawl_error *error) {
@@ -351,9 +360,7 @@ static pawl_status scan_segment(struct scan *scan, size_t position, struct scan_
     TRY(scan_open(scan, file, &opened, name, error));
     struct window window;
     window_init(&window, scan->os, opened, name);
-    pawl_status status = scan_settle(scan, opened, name, error);
-    if (status == PAWL_OK)
-        status = scan_walk(scan, &window, file, end_lsn, reach, error);
+    pawl_status status = scan_walk(scan, &window, file, end_lsn, reach, error);
     if (status == PAWL_OK && reach->is_short)
         status = scan_look_behind(scan, &window, file->ordinal, reach, error);
     window_deinit(&window);
@@ -370,10 +377,8 @@ static pawl_status scan_spare(struct scan *scan, struct scan_file *file, uint64_
     struct window window;
     window_init(&window, scan->os, opened, name);
     struct scan_places places = {0};
-    pawl_status status = scan_settle(scan, opened, name, error);
-    if (status == PAWL_OK)
-        status = scan_places(scan, &window, file->ordinal, SEGMENT_DATA_AT, SEGMENT_DATA_AT,
-                             &places, error);
+    const pawl_status status =
+        scan_places(scan, &window, file->ordinal, SEGMENT_DATA_AT, SEGMENT_DATA_AT, &places, error);
     file->is_blank = status == PAWL_OK && places.last_byte == 0;
     *frames += places.headers;
     window_deinit(&window);
@@ -381,15 +386,35 @@ static pawl_status scan_spare(struct scan *scan, struct scan_file *file, uint64_
     return status;
 }
 
-/* Steps 3 and 4. */
-static pawl_status scan_end(struct scan *scan, pawl_error *error) {
+/* Syncs a file and reads its beginning from the disk, once. *has_changed: the disk has another than
+ * the cache had. */
+static pawl_status scan_settle_file(struct scan *scan, size_t index, bool *has_changed,
+                                    pawl_error *error) {
+    struct scan_file *file = &scan->files[index];
+    if (file->is_settled)
+        return PAWL_OK;
+    const enum chain_start before = file->start_verdict;
+    file->is_settled = true;
+    TRY(scan_judge(scan, index, error));
+    *has_changed = file->start_verdict != before;
+    return PAWL_OK;
+}
+
+/* Steps 3 and 4. *has_changed: a segment of the line has not begun on the disk; find another line.
+ */
+static pawl_status scan_end(struct scan *scan, bool *has_changed, pawl_error *error) {
     uint64_t behind = 0;
     const size_t head = scan->line[scan->line_count - 1];
-    for (size_t i = scan->count; i > head + 1; i--)
+    for (size_t i = scan->count; i > head + 1; i--) {
+        TRY(scan_settle_file(scan, i - 1, has_changed, error));
         TRY(scan_spare(scan, &scan->files[i - 1], &behind, error));
+    }
     for (size_t position = scan->line_count; position > 0; position--) {
         const size_t at = scan->line[position - 1];
         struct scan_reach reach = {0};
+        TRY(scan_settle_file(scan, at, has_changed, error));
+        if (*has_changed)
+            return PAWL_OK;
         TRY(scan_segment(scan, position - 1, &reach, error));
         if (reach.is_short) {
             scan->end_file = at;
@@ -419,12 +444,16 @@ pawl_status scan_run(struct scan *scan, pawl_error *error) {
             return error_os(error, failed, "log", 0, "cannot sync the names of the segments");
     }
     TRY(scan_look(scan, error));
-    if (!scan_find_line(scan)) {
-        scan->row = RECOVERY_LOST_SEGMENT;
-        scan->end_lsn = SEGMENT_FIRST_LSN;
-        return PAWL_OK;
-    }
-    TRY(scan_end(scan, error));
+    bool has_changed;
+    do {
+        has_changed = false;
+        if (!scan_find_line(scan)) {
+            scan->row = RECOVERY_LOST_SEGMENT;
+            scan->end_lsn = SEGMENT_FIRST_LSN;
+            return PAWL_OK;
+        }
+        TRY(scan_end(scan, &has_changed, error));
+    } while (has_changed);
     const uint64_t ordinal = scan->files[scan->end_file].ordinal;
     scan->facts.is_proved = STEP_IS_ON(STEP_RECOVERY_PROOF) && scan->proof_lsn > scan->end_lsn;
     scan->facts.has_later = scan->later_frames > 0;

@@ -28,7 +28,8 @@ struct scan_file {
     enum chain_start start_verdict;
     struct frame_header start_header;
     struct segment_start start;
-    bool is_blank; /* nothing but zeros behind the header; known of files behind the end only */
+    bool is_settled; /* synced, and read from the disk, not from what is cached */
+    bool is_blank;   /* nothing but zeros behind the header; known of files behind the end only */
 };
 
 struct scan {

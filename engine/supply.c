@@ -184,21 +184,25 @@ static pawl_status supply_make(struct log *log, uint64_t ordinal, uint64_t data_
     return segment_make(log->os, log->dir, &header, log->identity.secret, data_bytes, error);
 }
 
-/* A blank segment that has its header grows to its size, and is no reserve any more. */
-static pawl_status supply_grow(struct log *log, const struct supply_file *next, uint64_t data_bytes,
-                               pawl_error *error) {
+/* Makes a file that is there ready for use: whoever made it may have died before its sync, or of a
+ * sync that failed, after which the pages are clean and not on the disk. So its header is written
+ * again. */
+static pawl_status supply_renew(struct log *log, const struct supply_file *next,
+                                uint64_t data_bytes, pawl_error *error) {
+    const struct segment_header header = supply_header(log, next->ordinal, 0);
     char name[SEGMENT_NAME_BYTES];
     segment_name(next->ordinal, name);
     struct os_file *file;
     int failed = os_file_open(log->os, log->dir, name, OS_OPEN_READ | OS_OPEN_WRITE, &file);
     if (failed != 0)
         return error_os(error, failed, name, 0, "cannot open segment %s", name);
-    pawl_status status = segment_extend(log->os, file, next->ordinal, next->bytes,
-                                        SEGMENT_DATA_AT + data_bytes, error);
-    if (status == PAWL_OK && next->flags != 0) {
-        const struct segment_header header = supply_header(log, next->ordinal, 0);
+    if (STEP_IS_ON(STEP_SEGMENT_RENEW))
         failed = segment_write_header(log->os, file, &header, log->identity.secret);
-    }
+    const uint64_t wanted = SEGMENT_DATA_AT + data_bytes;
+    pawl_status status = PAWL_OK;
+    if (failed == 0)
+        status = segment_extend(log->os, file, next->ordinal, next->bytes,
+                                next->bytes < wanted ? wanted : next->bytes, error);
     const int close_failed = os_file_close(log->os, file);
     failed = failed != 0 ? failed : close_failed;
     if (status == PAWL_OK && failed != 0)
@@ -250,8 +254,8 @@ static pawl_status supply_ordinary(struct log *log, const struct supply_file *ne
                                    uint64_t data_bytes, pawl_error *error) {
     if (next->state == SUPPLY_MISSING)
         TRY(supply_make(log, next->ordinal, data_bytes, error));
-    else if (next->bytes < SEGMENT_DATA_AT + data_bytes || next->flags != 0)
-        TRY(supply_grow(log, next, data_bytes, error));
+    else
+        TRY(supply_renew(log, next, data_bytes, error));
     TRY(supply_herald(log, next->ordinal, error));
     return supply_sync_names(log, error);
 }

@@ -258,6 +258,7 @@ void disk_truncate(struct disk *disk, int at, size_t bytes) {
         memset(inode->dirty + (bytes + DISK_SECTOR - 1) / DISK_SECTOR, 0,
                blocks_of(inode->seen_bytes) * (DISK_BLOCK / DISK_SECTOR) -
                    (bytes + DISK_SECTOR - 1) / DISK_SECTOR);
+        inode->cut_to = inode->was_cut && inode->cut_to < bytes ? inode->cut_to : bytes;
         inode->was_cut = true;
         disk->blocks_used -= blocks_of(inode->seen_bytes) - blocks_of(bytes);
         inode->seen_bytes = bytes;
@@ -362,10 +363,10 @@ static void crash_inode(struct disk_inode *inode, struct prng *prng) {
     if (inode->was_cut && prng_below(prng, 2) == 0) {
         /* The cut is not on the disk, and so nothing after it is. */
     } else {
-        if (inode->was_cut) {
-            memset(inode->kept, 0, inode->capacity);
-            bytes = 0;
-        }
+        if (inode->was_cut && inode->cut_to < inode->capacity)
+            memset(inode->kept + inode->cut_to, 0, inode->capacity - inode->cut_to);
+        if (inode->was_cut && inode->cut_to < bytes)
+            bytes = inode->cut_to;
         crash_bytes(inode, prng);
         if (inode->seen_bytes > bytes) {
             static const unsigned whole_in = 3;

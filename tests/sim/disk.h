@@ -29,6 +29,7 @@ struct disk_inode {
     uint8_t *dirty;       /* one for each sector */
     size_t seen_bytes, kept_bytes, capacity;
     bool was_cut;    /* shortened since the last sync: the cut may not survive */
+    size_t cut_to;   /* to so many bytes at the shortest */
     bool is_mapped;  /* its bytes change without a write: a power cut leaves anything */
     unsigned opens;  /* how often it is open */
     uint64_t errors; /* failed syncs so far */

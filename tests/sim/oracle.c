@@ -12,8 +12,22 @@ void oracle_init(struct oracle *oracle) {
 }
 
 void oracle_deinit(struct oracle *oracle) {
+    for (size_t i = 0; i < oracle->count; i++)
+        free(oracle->frames[i].payload);
+    for (struct oracle_reading *reading = oracle->readings, *next; reading != NULL;
+         reading = next) {
+        next = reading->next;
+        free(reading->seen);
+        free(reading);
+    }
     free(oracle->frames);
     memset(oracle, 0, sizeof *oracle);
+}
+
+static void *need(void *memory) {
+    if (memory == NULL)
+        abort();
+    return memory;
 }
 
 void oracle_complain(struct oracle *oracle, const char *format, ...) {
@@ -25,16 +39,33 @@ void oracle_complain(struct oracle *oracle, const char *format, ...) {
     va_end(arguments);
 }
 
-uint32_t oracle_try(struct oracle *oracle, uint32_t payload_bytes) {
+/* One in four is mostly zeros, so that whole sectors of a frame are. */
+static uint8_t *payload_make(uint32_t number, uint32_t bytes) {
+    uint8_t *payload = need(malloc(bytes));
+    uint64_t state = number * UINT64_C(0x9e3779b97f4a7c15) + bytes;
+    const bool is_sparse = number % 4 == 0;
+    for (uint32_t i = 0; i < bytes; i++) {
+        state = state * UINT64_C(6364136223846793005) + 1442695040888963407U;
+        payload[i] = is_sparse && i >= 16 ? 0 : (uint8_t)(state >> 33);
+    }
+    bytes_store_u32(payload, number);
+    bytes_store_u32(payload + 4, bytes);
+    return payload;
+}
+
+uint32_t oracle_try(struct oracle *oracle, uint32_t payload_bytes, const uint8_t **ret_payload) {
     if (oracle->count == oracle->capacity) {
         oracle->capacity = oracle->capacity == 0 ? 256 : oracle->capacity * 2;
-        oracle->frames = realloc(oracle->frames, oracle->capacity * sizeof *oracle->frames);
-        if (oracle->frames == NULL)
-            abort();
+        oracle->frames = need(realloc(oracle->frames, oracle->capacity * sizeof *oracle->frames));
     }
-    oracle->frames[oracle->count] =
-        (struct oracle_frame){.state = ORACLE_TRIED, .payload_bytes = payload_bytes};
-    return (uint32_t)oracle->count++;
+    const uint32_t number = (uint32_t)oracle->count++;
+    oracle->frames[number] = (struct oracle_frame){
+        .state = ORACLE_TRIED,
+        .payload_bytes = payload_bytes,
+        .payload = payload_make(number, payload_bytes),
+    };
+    *ret_payload = oracle->frames[number].payload;
+    return number;
 }
 
 void oracle_appended(struct oracle *oracle, uint32_t number, uint64_t lsn, uint64_t end_lsn) {
@@ -77,62 +108,55 @@ void oracle_recovered(struct oracle *oracle, uint64_t tail) {
     oracle->may_lose = false;
 }
 
-/* One in four is mostly zeros, so that whole sectors of a frame are. */
-void oracle_payload(uint32_t number, uint32_t bytes, uint8_t *payload) {
-    uint64_t state = number * UINT64_C(0x9e3779b97f4a7c15) + bytes;
-    const bool is_sparse = number % 4 == 0;
-    for (uint32_t i = 0; i < bytes; i++) {
-        state = state * UINT64_C(6364136223846793005) + 1442695040888963407U;
-        payload[i] = is_sparse && i >= 16 ? 0 : (uint8_t)(state >> 33);
+struct oracle_reading *oracle_read_begin(struct oracle *oracle) {
+    struct oracle_reading *reading = need(calloc(1, sizeof *reading));
+    reading->next = oracle->readings;
+    oracle->readings = reading;
+    return reading;
+}
+
+/* Marks a frame as seen by this reading; true when it was already. */
+static bool reading_see(struct oracle_reading *reading, uint32_t number, size_t count) {
+    if (number >= reading->capacity) {
+        reading->seen = need(realloc(reading->seen, count));
+        memset(reading->seen + reading->capacity, 0, count - reading->capacity);
+        reading->capacity = count;
     }
-    bytes_store_u32(payload, number);
-    bytes_store_u32(payload + 4, bytes);
+    const bool was_seen = reading->seen[number] != 0;
+    reading->seen[number] = 1;
+    return was_seen;
 }
 
-void oracle_read_begin(struct oracle *oracle) {
-    oracle->readings++;
-}
-
-static bool oracle_is_right(uint32_t number, const uint8_t *payload, uint32_t bytes) {
-    uint8_t *expected = malloc(bytes);
-    if (expected == NULL)
-        abort();
-    oracle_payload(number, bytes, expected);
-    const bool is_right = memcmp(expected, payload, bytes) == 0;
-    free(expected);
-    return is_right;
-}
-
-void oracle_read(struct oracle *oracle, uint64_t lsn, uint64_t end_lsn, const uint8_t *payload,
-                 uint32_t bytes) {
+void oracle_read(struct oracle *oracle, struct oracle_reading *reading, uint64_t lsn,
+                 uint64_t end_lsn, const uint8_t *payload, uint32_t bytes) {
     const uint32_t number =
         bytes >= ORACLE_PAYLOAD_BYTES_MIN ? bytes_load_u32(payload) : UINT32_MAX;
     if (number >= oracle->count || oracle->frames[number].payload_bytes != bytes ||
-        !oracle_is_right(number, payload, bytes)) {
+        memcmp(oracle->frames[number].payload, payload, bytes) != 0) {
         oracle_complain(oracle, "nobody has appended what stands at %llu", (unsigned long long)lsn);
         return;
     }
     struct oracle_frame *frame = &oracle->frames[number];
-    static const char *const never[] = {NULL, NULL, "was refused", "was lost"};
-    if (never[frame->state] != NULL)
-        oracle_complain(oracle, "frame %u %s, and stands at %llu", number, never[frame->state],
-                        (unsigned long long)lsn);
+    if (frame->state == ORACLE_REFUSED || frame->state == ORACLE_LOST)
+        oracle_complain(oracle, "frame %u was %s, and stands at %llu", number,
+                        frame->state == ORACLE_LOST ? "lost" : "refused", (unsigned long long)lsn);
     if (frame->state == ORACLE_IN_LOG && frame->lsn != lsn)
         oracle_complain(oracle, "frame %u is at %llu, and stands at %llu too", number,
                         (unsigned long long)frame->lsn, (unsigned long long)lsn);
-    if (frame->seen == oracle->readings)
+    if (reading_see(reading, number, oracle->count))
         oracle_complain(oracle, "frame %u is there twice", number);
-    frame->seen = oracle->readings;
     frame->state = ORACLE_IN_LOG;
     frame->lsn = lsn;
     frame->end_lsn = end_lsn;
 }
 
-void oracle_read_end(struct oracle *oracle, uint64_t from_lsn, uint64_t end_lsn) {
+void oracle_read_end(struct oracle *oracle, const struct oracle_reading *reading, uint64_t from_lsn,
+                     uint64_t end_lsn) {
     for (size_t i = 0; i < oracle->count; i++) {
         const struct oracle_frame *frame = &oracle->frames[i];
+        const bool is_seen = i < reading->capacity && reading->seen[i] != 0;
         if (frame->state == ORACLE_IN_LOG && frame->lsn >= from_lsn && frame->end_lsn <= end_lsn &&
-            frame->seen != oracle->readings)
+            !is_seen)
             oracle_complain(oracle, "frame %zu at %llu is missing", i,
                             (unsigned long long)frame->lsn);
     }

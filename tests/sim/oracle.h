@@ -23,7 +23,14 @@ struct oracle_frame {
     enum oracle_state state;
     uint32_t payload_bytes;
     uint64_t lsn, end_lsn;
-    uint64_t seen; /* by which reading */
+    uint8_t *payload;
+};
+
+/* One pass over the log by one reader. */
+struct oracle_reading {
+    struct oracle_reading *next; /* of the oracle, which frees it: a reader may be killed */
+    uint8_t *seen;               /* by number */
+    size_t capacity;
 };
 
 struct oracle {
@@ -31,15 +38,15 @@ struct oracle {
     size_t count, capacity;
     uint64_t confirmed_lsn; /* the greatest that anybody was told to be durable */
     bool may_lose;          /* power was cut or a sync failed since the last recovery */
-    uint64_t readings;
+    struct oracle_reading *readings;
     char complaint[512]; /* the first thing that was wrong; "" when nothing was */
 };
 
 void oracle_init(struct oracle *oracle);
 void oracle_deinit(struct oracle *oracle);
 
-/* A new frame that is about to be appended; its number. */
-uint32_t oracle_try(struct oracle *oracle, uint32_t payload_bytes);
+/* A new frame that is about to be appended; its number, and its payload, which the oracle keeps. */
+uint32_t oracle_try(struct oracle *oracle, uint32_t payload_bytes, const uint8_t **ret_payload);
 
 void oracle_appended(struct oracle *oracle, uint32_t number, uint64_t lsn, uint64_t end_lsn);
 void oracle_refused(struct oracle *oracle, uint32_t number);
@@ -48,15 +55,16 @@ void oracle_confirmed(struct oracle *oracle, uint64_t lsn);
 /* Somebody who was alone recovered the log, and it ends at `tail`. */
 void oracle_recovered(struct oracle *oracle, uint64_t tail);
 
-/* The payload of a frame: 8 bytes of number and length, and what follows from them. */
+/* A payload begins with the frame's number and its length; the rest follows from them. */
 enum { ORACLE_PAYLOAD_BYTES_MIN = 8 };
-void oracle_payload(uint32_t number, uint32_t bytes, uint8_t *payload);
 
-/* One reading of the log from its beginning: every frame that is no log's own, then its end. */
-void oracle_read_begin(struct oracle *oracle);
-void oracle_read(struct oracle *oracle, uint64_t lsn, uint64_t end_lsn, const uint8_t *payload,
-                 uint32_t bytes);
-void oracle_read_end(struct oracle *oracle, uint64_t from_lsn, uint64_t end_lsn);
+/* One reading of the log from its beginning: every frame that is not the log's own, then, if it got
+ * there, the end. */
+struct oracle_reading *oracle_read_begin(struct oracle *oracle);
+void oracle_read(struct oracle *oracle, struct oracle_reading *reading, uint64_t lsn,
+                 uint64_t end_lsn, const uint8_t *payload, uint32_t bytes);
+void oracle_read_end(struct oracle *oracle, const struct oracle_reading *reading, uint64_t from_lsn,
+                     uint64_t end_lsn);
 
 /* The first complaint stays. */
 void oracle_complain(struct oracle *oracle, const char *format, ...)

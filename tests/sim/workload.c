@@ -1,5 +1,6 @@
 #include "workload.h"
 
+#include "footer.h"
 #include "log.h"
 #include "oracle.h"
 #include "segment.h"
@@ -26,7 +27,9 @@ struct run {
     uint32_t payload_bytes_max;
     unsigned sync_per_100;
     bool is_healed, has_stops;
-    size_t operations; /* of each actor between opening and closing */
+    size_t operations;     /* of each actor between opening and closing */
+    uint64_t syncs_failed; /* before the last recovery */
+    uint64_t recovery;     /* the last one */
 };
 
 /* One process; its second thread uses the same handle. */
@@ -52,15 +55,15 @@ static void expect_explained(struct run *run, const char *what, pawl_status stat
 
 /* ---- Reading ---- */
 
-static pawl_status read_one(struct run *run, struct log_reader *reader, enum log_reach reach,
-                            pawl_error *error) {
+static pawl_status read_one(struct run *run, struct oracle_reading *reading,
+                            struct log_reader *reader, enum log_reach reach, pawl_error *error) {
     struct log_view view;
     TRY(log_reader_next(reader, reach, &view, error));
     if (view.header.payload_bytes == 0)
         return PAWL_OK;
     const uint8_t *payload;
     TRY(log_reader_payload(reader, &view, &payload, error));
-    oracle_read(&run->oracle, view.header.lsn, log_reader_lsn(reader), payload,
+    oracle_read(&run->oracle, reading, view.header.lsn, log_reader_lsn(reader), payload,
                 view.header.payload_bytes);
     return PAWL_OK;
 }
@@ -74,12 +77,12 @@ static void read_all(struct run *run, struct log *log) {
         expect_explained(run, "opening a reader", status, &error);
         return;
     }
-    oracle_read_begin(&run->oracle);
+    struct oracle_reading *reading = oracle_read_begin(&run->oracle);
     while (status == PAWL_OK)
-        status = read_one(run, reader, LOG_TO_TAIL, &error);
+        status = read_one(run, reading, reader, LOG_TO_TAIL, &error);
     expect_explained(run, "reading", status, &error);
     if (status == PAWL_EMPTY)
-        oracle_read_end(&run->oracle, log_first(log), log_reader_lsn(reader));
+        oracle_read_end(&run->oracle, reading, log_first(log), log_reader_lsn(reader));
     log_reader_close(reader);
 }
 
@@ -88,8 +91,6 @@ static void read_all(struct run *run, struct log *log) {
 static void confirm_up_to(struct run *run, pawl_status status, uint64_t lsn) {
     if (status == PAWL_OK)
         oracle_confirmed(&run->oracle, lsn);
-    if (status == PAWL_FAILED_SYNC || status == PAWL_FAILED)
-        run->oracle.may_lose = true;
 }
 
 static uint64_t deadline_of(struct actor *actor) {
@@ -101,11 +102,8 @@ static pawl_status append_one(struct actor *actor, uint32_t bytes, uint16_t flag
                               uint64_t *ret_end_lsn) {
     struct run *run = actor->run;
     static const uint8_t record[] = {RECORD_FIRST_OF_STATE, 0, 0};
-    uint8_t *payload = malloc(bytes);
-    if (payload == NULL)
-        abort();
-    const uint32_t number = oracle_try(&run->oracle, bytes);
-    oracle_payload(number, bytes, payload);
+    const uint8_t *payload;
+    const uint32_t number = oracle_try(&run->oracle, bytes, &payload);
     const struct log_draft draft = {
         .metadata = record,
         .metadata_bytes = sizeof record,
@@ -123,7 +121,6 @@ static pawl_status append_one(struct actor *actor, uint32_t bytes, uint16_t flag
     else
         oracle_refused(&run->oracle, number);
     expect_explained(run, "appending", status, &error);
-    free(payload);
     return status;
 }
 
@@ -186,9 +183,11 @@ static pawl_status do_follow(struct actor *actor) {
     struct log_reader *reader;
     pawl_error error;
     pawl_status status = log_reader_open(actor->log, log_first(actor->log), &reader, &error);
-    oracle_read_begin(&run->oracle);
+    if (status != PAWL_OK)
+        return status;
+    struct oracle_reading *reading = oracle_read_begin(&run->oracle);
     for (unsigned i = 0; i < 20 && status == PAWL_OK; i++)
-        status = read_one(run, reader, LOG_TO_CONFIRMABLE, &error);
+        status = read_one(run, reading, reader, LOG_TO_CONFIRMABLE, &error);
     expect_explained(run, "following", status, &error);
     log_reader_close(reader);
     return status == PAWL_EMPTY ? PAWL_OK : status;
@@ -236,13 +235,20 @@ static void helper_main(struct process *process, void *context) {
 
 /* ---- Opening and closing ---- */
 
-static void note_opening(struct run *run, struct log *log, const struct log_opening *opening) {
+static void note_opening(struct run *run, const struct log_opening *opening) {
     run->report->openings++;
-    if (!opening->was_alone)
+    if (opening->was_alone)
+        run->report->rows[opening->row]++;
+    /* Who recovered may have died before it could say so: the first to come after it does. */
+    if (opening->recovery == run->recovery)
         return;
+    run->recovery = opening->recovery;
+    /* A sync that failed may have been told to one who died of it. */
+    const uint64_t syncs_failed = world_fault_count(run->world, FAULT_SYNC);
+    run->oracle.may_lose |= syncs_failed != run->syncs_failed;
+    run->syncs_failed = syncs_failed;
     run->report->recoveries++;
-    run->report->rows[opening->row]++;
-    oracle_recovered(&run->oracle, log_tail(log));
+    oracle_recovered(&run->oracle, opening->recovered_lsn);
 }
 
 static pawl_status actor_open(struct actor *actor, bool is_exclusive) {
@@ -260,7 +266,7 @@ static pawl_status actor_open(struct actor *actor, bool is_exclusive) {
         struct log_opening opening;
         status = log_open(actor->os, store_path, &options, &actor->log, &opening, &error);
         if (status == PAWL_OK)
-            note_opening(run, actor->log, &opening);
+            note_opening(run, &opening);
         expect_explained(run, "opening", status, &error);
         if (!oracle_is_content(&run->oracle))
             return status;
@@ -270,8 +276,6 @@ static pawl_status actor_open(struct actor *actor, bool is_exclusive) {
 
 static void actor_close(struct actor *actor) {
     pawl_error error;
-    const uint64_t tail = log_tail(actor->log);
-    (void)tail;
     const pawl_status status = log_close(actor->log, &error);
     confirm_up_to(actor->run, status, 0);
     expect_explained(actor->run, "closing", status, &error);
@@ -316,8 +320,10 @@ static void judge_main(struct process *process, void *context) {
             read_all(run, actor.log);
         actor_close(&actor);
     }
-    /* The first closing may have written a mark. */
-    if (tails[1] < tails[0] || tails[1] > tails[0] + frame_bytes(0, 0))
+    /* The first closing may have written a mark, and for it gone on to another segment. */
+    const uint64_t closing =
+        frame_bytes(0, 0) + frame_bytes(FOOTER_METADATA_BYTES, 0) + SEGMENT_START_FRAME_BYTES;
+    if (tails[1] < tails[0] || tails[1] > tails[0] + closing)
         oracle_complain(&run->oracle, "opened twice: the log ends at %llu, then at %llu",
                         (unsigned long long)tails[0], (unsigned long long)tails[1]);
 }

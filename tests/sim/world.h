@@ -72,7 +72,7 @@ const char *call_name(enum call call);
 enum {
     WORLD_PROCESSES = 12,
     WORLD_FIBERS = 32,
-    WORLD_TRACE = 256,
+    WORLD_TRACE = 1024,
 };
 
 struct world;
