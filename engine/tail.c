@@ -199,13 +199,19 @@ static pawl_status tail_lay_out(struct log *log, const struct log_draft *draft, 
     return PAWL_OK;
 }
 
-static pawl_status tail_write(struct log *log, struct os_file *file, uint64_t ordinal,
-                              const void *bytes, size_t size, uint64_t offset, pawl_error *error) {
+/* Says, before anything else, that the tail is about to change (H3). */
+static void tail_announce(struct log *log) {
+    struct shared *shared = log->shared;
     if (STEP_IS_ON(STEP_APPEND_MARK_INTENT))
-        atomic_store_explicit(&log->shared->appending_lsn,
-                              atomic_load_explicit(&log->shared->tail_lsn, memory_order_relaxed),
+        atomic_store_explicit(&shared->appending_lsn,
+                              atomic_load_explicit(&shared->tail_lsn, memory_order_relaxed),
                               memory_order_release);
     os_step(log->os);
+}
+
+static pawl_status tail_write(struct log *log, struct os_file *file, uint64_t ordinal,
+                              const void *bytes, size_t size, uint64_t offset, pawl_error *error) {
+    tail_announce(log);
     const int failed = os_file_write(log->os, file, bytes, size, offset);
     if (failed != 0) {
         char name[SEGMENT_NAME_BYTES];
@@ -276,8 +282,10 @@ static pawl_status tail_write_start(struct log *log, struct os_file *file, uint6
     TRY(chain_read_start(log->os, file, ordinal, log->identity.secret, &verdict, &header, &found,
                          error));
     *ret_size = 0;
-    if (verdict == CHAIN_START_WHOLE && found.end_lsn == tail)
+    if (verdict == CHAIN_START_WHOLE && found.end_lsn == tail) {
         *ret_size = frame_header_frame_bytes(&header);
+        tail_announce(log);
+    }
     if (verdict != CHAIN_START_NONE)
         return PAWL_OK;
     uint8_t frame[SEGMENT_START_FRAME_BYTES];
