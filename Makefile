@@ -13,7 +13,7 @@ UNIT := test_status test_bytes test_hash test_os_posix test_os_posix_process tes
 SIM := disk fiber world machine oracle workload
 SIM_MAIN := main
 SWEEP_MAIN := sweep
-CRASH := crash
+CRASH := players traps story actor kill stop open fork disk sync crash
 BENCH := append
 FUZZ := fuzz_frame fuzz_record fuzz_segment fuzz_recovery
 
@@ -23,7 +23,7 @@ PACKAGES := gcc g++ make binutils clang clang-format clang-tidy libclang-rt-dev 
 	libxxhash-dev libcriterion-dev
 SEEDS ?= 2000
 SEED ?=
-ROUNDS ?= 10
+ROUNDS ?= 30
 BENCH_DIR ?= build
 FUZZ_SECONDS ?= 60
 JOBS ?= 2
