@@ -75,19 +75,19 @@ static pawl_status flush_rewrite(struct log *log, const struct flush_piece *piec
     return status == PAWL_OK && failed != 0 ? flush_fail(log, piece, failed, error) : status;
 }
 
-/* Syncs what lies in [from, to), after writing again what of it lies below `rewrite_to`. */
-static pawl_status flush_range(struct log *log, uint64_t from, uint64_t to, uint64_t rewrite_to,
+/* Syncs the segments that [from, to) lies in; the last one also when the range is empty. */
+static pawl_status flush_range(struct log *log, uint64_t from, uint64_t to, bool must_rewrite,
                                pawl_error *error) {
-    while (from < to) {
+    bool is_last;
+    do {
         struct flush_piece piece = {0};
         TRY(flush_hold(log, from, &piece, error));
         const uint64_t end = piece.entry.end_lsn < to ? piece.entry.end_lsn : to;
-        const uint64_t rewrite_end = end < rewrite_to ? end : rewrite_to;
+        is_last = end == to;
         pawl_status status = PAWL_OK;
-        if (from < rewrite_end && STEP_IS_ON(STEP_COMMIT_REWRITE))
-            status = flush_rewrite(log, &piece, from, rewrite_end, error);
+        if (must_rewrite && STEP_IS_ON(STEP_COMMIT_REWRITE))
+            status = flush_rewrite(log, &piece, from, end, error);
         int failed = 0;
-        const bool is_last = end == to;
         if (status == PAWL_OK && STEP_IS_ON(STEP_COMMIT_SYNC) &&
             (is_last || STEP_IS_ON(STEP_COMMIT_SYNC_FIRST)))
             failed = os_file_sync(log->os, piece.file);
@@ -96,7 +96,7 @@ static pawl_status flush_range(struct log *log, uint64_t from, uint64_t to, uint
         chain_let_go(&log->chain, piece.file);
         TRY(status);
         from = end;
-    }
+    } while (!is_last);
     return PAWL_OK;
 }
 
@@ -114,17 +114,13 @@ static void flush_gather(struct log *log) {
 }
 
 /* One sync for everything that has been appended. The caller has the lead. */
-static pawl_status flush_lead(struct log *log, uint64_t rewrite_to, pawl_error *error) {
+static pawl_status flush_lead(struct log *log, bool must_rewrite, pawl_error *error) {
     struct shared *shared = log->shared;
-    flush_gather(log);
     const uint64_t from = atomic_load(&shared->durable_lsn);
     uint64_t to = atomic_load(&shared->tail_lsn);
     const uint64_t frames = atomic_load(&shared->sync_frames);
     TRY(chain_follow(&log->chain, atomic_load(&shared->active_ordinal), error));
-    atomic_store(&shared->sync_from, from);
-    atomic_store(&shared->sync_to, to);
-    os_step(log->os);
-    TRY(flush_range(log, from, to, rewrite_to, error));
+    TRY(flush_range(log, from, to, must_rewrite, error));
     if (!STEP_IS_ON(STEP_COMMIT_BOUND))
         to = atomic_load(&shared->tail_lsn);
     if (atomic_load(&shared->is_failed) != 0)
@@ -136,16 +132,26 @@ static pawl_status flush_lead(struct log *log, uint64_t rewrite_to, pawl_error *
     return PAWL_OK;
 }
 
-static pawl_status flush_try_lead(struct log *log, shared_owner dead, pawl_error *error) {
+/* What somebody waits for: that all below `lsn` is durable, or that one sync of the active segment has
+ * returned that began after the call. */
+struct flush_request {
+    uint64_t lsn;
+    bool wants_sync;
+    bool has_synced;
+};
+
+static pawl_status flush_try_lead(struct log *log, shared_owner dead, struct flush_request *request,
+                                  pawl_error *error) {
     struct shared *shared = log->shared;
     const bool has_lead = dead == 0
                               ? shared_owner_try(&shared->sync_owner, log->slots.self)
                               : shared_owner_replace(&shared->sync_owner, dead, log->slots.self);
     if (!has_lead)
         return PAWL_OK;
-    /* After this moment another may have led: only what is not durable yet is synced. */
-    const uint64_t rewrite_to = dead == 0 ? 0 : atomic_load(&shared->sync_to);
-    const pawl_status status = flush_lead(log, rewrite_to, error);
+    if (!request->wants_sync)
+        flush_gather(log);
+    const pawl_status status = flush_lead(log, dead != 0, error);
+    request->has_synced = status == PAWL_OK;
     shared_owner_drop(log->os, &shared->sync_owner);
     shared_event_raise(log->os, &shared->durable_event, &shared->durable_waiters);
     return status;
@@ -166,15 +172,32 @@ static pawl_status flush_undetermined(struct log *log, pawl_error *error) {
     return PAWL_FAILED_SYNC;
 }
 
-static pawl_status flush_wait_counted(struct log *log, uint64_t lsn, uint64_t deadline,
-                                      pawl_error *error) {
+static pawl_status flush_step(struct log *log, enum commit_move move, shared_owner leader,
+                              struct flush_request *request, pawl_error *error) {
+    switch (move) {
+    case COMMIT_LEAD: return flush_try_lead(log, 0, request, error);
+    case COMMIT_TAKE_OVER: return flush_try_lead(log, leader, request, error);
+    case COMMIT_FAILED: return flush_undetermined(log, error);
+    case COMMIT_LATE:
+        return error_set(error, PAWL_PENDING, "the deadline passed before it was durable");
+    case COMMIT_INTERRUPTED:
+        return error_set(error, PAWL_PENDING, "interrupted before it was known to be durable");
+    case COMMIT_DONE:
+    case COMMIT_WAIT:
+    case COMMIT_MOVE_COUNT: break;
+    }
+    return PAWL_OK;
+}
+
+static pawl_status flush_until(struct log *log, struct flush_request *request, uint64_t deadline,
+                               pawl_error *error) {
     struct shared *shared = log->shared;
     bool has_waited = false;
-    for (;;) {
+    while (!request->wants_sync || !request->has_synced) {
         const uint32_t seen = atomic_load(&shared->durable_event);
         const shared_owner leader = atomic_load(&shared->sync_owner);
         const struct commit_facts facts = {
-            .wanted_lsn = lsn,
+            .wanted_lsn = request->lsn,
             .durable_lsn = atomic_load(&shared->durable_lsn),
             .is_failed = atomic_load(&shared->is_failed) != 0,
             .has_leader = leader != 0,
@@ -182,31 +205,37 @@ static pawl_status flush_wait_counted(struct log *log, uint64_t lsn, uint64_t de
             .is_past_deadline = os_clock_boot(log->os) >= deadline,
             .is_interrupted = atomic_load(&log->is_interrupted) != 0,
         };
-        pawl_status status = PAWL_OK;
-        switch (commit_next(&facts)) {
-        case COMMIT_DONE: return PAWL_OK;
-        case COMMIT_FAILED: return flush_undetermined(log, error);
-        case COMMIT_LATE:
-            return error_set(error, PAWL_PENDING, "the deadline passed before it was durable");
-        case COMMIT_INTERRUPTED:
-            return error_set(error, PAWL_PENDING, "interrupted before it was known to be durable");
-        case COMMIT_LEAD: status = flush_try_lead(log, 0, error); break;
-        case COMMIT_TAKE_OVER: status = flush_try_lead(log, leader, error); break;
-        case COMMIT_WAIT: has_waited = flush_sleep(log, seen, deadline); break;
-        case COMMIT_MOVE_COUNT: break;
-        }
-        if (status == PAWL_FAILED || status == PAWL_FAILED_SYNC)
-            continue; /* the latch decides, for this one as for all */
-        TRY(status);
+        const enum commit_move move = commit_next(&facts);
+        if (move == COMMIT_DONE)
+            return PAWL_OK;
+        if (move == COMMIT_WAIT)
+            has_waited = flush_sleep(log, seen, deadline);
+        const pawl_status status = flush_step(log, move, leader, request, error);
+        /* The latch decides, for who led as for all. */
+        const bool is_latched = status == PAWL_FAILED || status == PAWL_FAILED_SYNC;
+        if (!is_latched || move == COMMIT_FAILED)
+            TRY(status);
     }
+    return PAWL_OK;
+}
+
+static pawl_status flush_counted(struct log *log, struct flush_request *request, uint64_t deadline,
+                                 pawl_error *error) {
+    struct shared *shared = log->shared;
+    atomic_fetch_add(&shared->durable_waiters, 1);
+    const pawl_status status = flush_until(log, request, deadline, error);
+    atomic_fetch_sub(&shared->durable_waiters, 1);
+    return status;
 }
 
 pawl_status flush_wait(struct log *log, uint64_t lsn, uint64_t deadline, pawl_error *error) {
-    struct shared *shared = log->shared;
-    if (atomic_load(&shared->durable_lsn) >= lsn)
+    if (atomic_load(&log->shared->durable_lsn) >= lsn)
         return PAWL_OK;
-    atomic_fetch_add(&shared->durable_waiters, 1);
-    const pawl_status status = flush_wait_counted(log, lsn, deadline, error);
-    atomic_fetch_sub(&shared->durable_waiters, 1);
-    return status;
+    struct flush_request request = {.lsn = lsn};
+    return flush_counted(log, &request, deadline, error);
+}
+
+pawl_status flush_active(struct log *log, uint64_t deadline, pawl_error *error) {
+    struct flush_request request = {.lsn = UINT64_MAX, .wants_sync = true};
+    return flush_counted(log, &request, deadline, error);
 }

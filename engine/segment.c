@@ -133,17 +133,10 @@ pawl_status segment_extend(struct os *os, struct os_file *file, uint64_t ordinal
                            uint64_t bytes, pawl_error *error) {
     char name[SEGMENT_NAME_BYTES];
     segment_name(ordinal, name);
-    int failed = os_file_zero_fill(os, file, from, bytes - from);
+    const int failed = os_file_zero_fill(os, file, from, bytes - from);
     if (failed != 0) {
         (void)os_file_truncate(os, file, from); /* what was gained of it is given back */
         return error_os(error, failed, name, from, "cannot extend segment %s", name);
-    }
-    failed = STEP_IS_ON(STEP_SEGMENT_SYNC_EXTENSION) ? os_file_sync(os, file) : 0;
-    if (failed != 0) {
-        (void)error_os(error, failed, name, from, "cannot sync segment %s", name);
-        if (error != NULL)
-            error->status = PAWL_FAILED_SYNC;
-        return PAWL_FAILED_SYNC;
     }
     return PAWL_OK;
 }

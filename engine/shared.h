@@ -82,8 +82,7 @@ struct shared {
     _Atomic uint32_t durable_waiters;
     _Atomic uint32_t group_frames; /* how many frames the last sync made durable */
     _Atomic uint64_t durable_lsn;
-    _Atomic uint64_t sync_from, sync_to; /* what sync_owner is about to sync; from == to: nothing */
-    _Atomic uint64_t synced_frames;      /* sync_frames when the last sync began */
+    _Atomic uint64_t synced_frames; /* sync_frames when the last sync began */
 
     uint8_t apart_4[64];
     _Atomic uint32_t is_failed;

@@ -1,6 +1,7 @@
 #include "supply.h"
 
 #include "check.h"
+#include "flush.h"
 #include "tail.h"
 
 #include <errno.h>
@@ -103,9 +104,9 @@ static pawl_status supply_extend(struct log *log, const struct chain_entry *acti
         status = segment_extend(log->os, file, active->ordinal, stat.bytes,
                                 SEGMENT_DATA_AT + data_bytes, error);
     chain_let_go(&log->chain, file);
-    if (status == PAWL_FAILED_SYNC)
-        shared_fail(log->os, log->shared, error == NULL ? EIO : error->os_errno, active->ordinal);
     TRY(status);
+    if (STEP_IS_ON(STEP_SEGMENT_SYNC_EXTENSION))
+        TRY(flush_active(log, deadline, error));
     return supply_publish_room(log, active, data_bytes, deadline, error);
 }
 
@@ -203,12 +204,14 @@ static pawl_status supply_renew(struct log *log, const struct supply_file *next,
     if (failed == 0)
         status = segment_extend(log->os, file, next->ordinal, next->bytes,
                                 next->bytes < wanted ? wanted : next->bytes, error);
+    const bool is_synced = status == PAWL_OK && failed == 0 && os_file_sync(log->os, file) == 0;
     const int close_failed = os_file_close(log->os, file);
     failed = failed != 0 ? failed : close_failed;
     if (status == PAWL_OK && failed != 0)
         status = error_os(error, failed, name, 0, "cannot write to segment %s", name);
-    /* Nobody's frame is in it: it is made again from nothing. */
-    return status == PAWL_FAILED_SYNC ? supply_make(log, next->ordinal, data_bytes, error) : status;
+    TRY(status);
+    /* Nobody's frame is in it: after a failed sync it is made again from nothing. */
+    return is_synced ? PAWL_OK : supply_make(log, next->ordinal, data_bytes, error);
 }
 
 /* The herald of `ordinal`. */

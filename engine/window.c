@@ -35,8 +35,8 @@ static pawl_status window_grow(struct window *window, size_t bytes, pawl_error *
 
 pawl_status window_get(struct window *window, uint64_t offset, size_t bytes,
                        const uint8_t **ret_bytes, size_t *ret_count, pawl_error *error) {
-    const bool is_inside =
-        offset >= window->offset && offset + bytes <= window->offset + window->count;
+    const bool is_inside = offset >= window->offset && offset - window->offset <= window->count &&
+                           bytes <= window->count - (offset - window->offset);
     if (!is_inside) {
         if (bytes > window->capacity)
             TRY(window_grow(window, bytes, error));
