@@ -43,7 +43,6 @@
     X(STEP_APPEND_VERIFY_ADOPTED)  /* adopt a dead owner's frame only if it is whole */            \
     X(STEP_SEGMENT_SYNC_FILE)      /* a new segment's bytes before its name is used */             \
     X(STEP_SEGMENT_SYNC_NAME)      /* a new segment's name before its first frame */               \
-    X(STEP_SEGMENT_SYNC_EXTENSION) /* zeros on the disk before frames over them */                 \
     X(STEP_SEGMENT_RENEW)          /* a found file's header is written again before use */         \
     X(STEP_SEGMENT_HERALD)         /* the next segment's file before this one's first frame */     \
     X(STEP_RESERVE_SYNC_HEADER)    /* a reserve's new header before its new name */                \

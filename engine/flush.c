@@ -75,7 +75,7 @@ static pawl_status flush_rewrite(struct log *log, const struct flush_piece *piec
     return status == PAWL_OK && failed != 0 ? flush_fail(log, piece, failed, error) : status;
 }
 
-/* Syncs the segments that [from, to) lies in; the last one also when the range is empty. */
+/* Syncs the segments that [from, to), which is not empty, lies in. */
 static pawl_status flush_range(struct log *log, uint64_t from, uint64_t to, bool must_rewrite,
                                pawl_error *error) {
     bool is_last;
@@ -132,26 +132,15 @@ static pawl_status flush_lead(struct log *log, bool must_rewrite, pawl_error *er
     return PAWL_OK;
 }
 
-/* What somebody waits for: that all below `lsn` is durable, or that one sync of the active segment has
- * returned that began after the call. */
-struct flush_request {
-    uint64_t lsn;
-    bool wants_sync;
-    bool has_synced;
-};
-
-static pawl_status flush_try_lead(struct log *log, shared_owner dead, struct flush_request *request,
-                                  pawl_error *error) {
+static pawl_status flush_try_lead(struct log *log, shared_owner dead, pawl_error *error) {
     struct shared *shared = log->shared;
     const bool has_lead = dead == 0
                               ? shared_owner_try(&shared->sync_owner, log->slots.self)
                               : shared_owner_replace(&shared->sync_owner, dead, log->slots.self);
     if (!has_lead)
         return PAWL_OK;
-    if (!request->wants_sync)
-        flush_gather(log);
+    flush_gather(log);
     const pawl_status status = flush_lead(log, dead != 0, error);
-    request->has_synced = status == PAWL_OK;
     shared_owner_drop(log->os, &shared->sync_owner);
     shared_event_raise(log->os, &shared->durable_event, &shared->durable_waiters);
     return status;
@@ -173,10 +162,10 @@ static pawl_status flush_undetermined(struct log *log, pawl_error *error) {
 }
 
 static pawl_status flush_step(struct log *log, enum commit_move move, shared_owner leader,
-                              struct flush_request *request, pawl_error *error) {
+                              pawl_error *error) {
     switch (move) {
-    case COMMIT_LEAD: return flush_try_lead(log, 0, request, error);
-    case COMMIT_TAKE_OVER: return flush_try_lead(log, leader, request, error);
+    case COMMIT_LEAD: return flush_try_lead(log, 0, error);
+    case COMMIT_TAKE_OVER: return flush_try_lead(log, leader, error);
     case COMMIT_FAILED: return flush_undetermined(log, error);
     case COMMIT_LATE:
         return error_set(error, PAWL_PENDING, "the deadline passed before it was durable");
@@ -189,15 +178,15 @@ static pawl_status flush_step(struct log *log, enum commit_move move, shared_own
     return PAWL_OK;
 }
 
-static pawl_status flush_until(struct log *log, struct flush_request *request, uint64_t deadline,
+static pawl_status flush_until(struct log *log, uint64_t lsn, uint64_t deadline,
                                pawl_error *error) {
     struct shared *shared = log->shared;
     bool has_waited = false;
-    while (!request->wants_sync || !request->has_synced) {
+    for (;;) {
         const uint32_t seen = atomic_load(&shared->durable_event);
         const shared_owner leader = atomic_load(&shared->sync_owner);
         const struct commit_facts facts = {
-            .wanted_lsn = request->lsn,
+            .wanted_lsn = lsn,
             .durable_lsn = atomic_load(&shared->durable_lsn),
             .is_failed = atomic_load(&shared->is_failed) != 0,
             .has_leader = leader != 0,
@@ -210,32 +199,20 @@ static pawl_status flush_until(struct log *log, struct flush_request *request, u
             return PAWL_OK;
         if (move == COMMIT_WAIT)
             has_waited = flush_sleep(log, seen, deadline);
-        const pawl_status status = flush_step(log, move, leader, request, error);
+        const pawl_status status = flush_step(log, move, leader, error);
         /* The latch decides, for who led as for all. */
         const bool is_latched = status == PAWL_FAILED || status == PAWL_FAILED_SYNC;
         if (!is_latched || move == COMMIT_FAILED)
             TRY(status);
     }
-    return PAWL_OK;
-}
-
-static pawl_status flush_counted(struct log *log, struct flush_request *request, uint64_t deadline,
-                                 pawl_error *error) {
-    struct shared *shared = log->shared;
-    atomic_fetch_add(&shared->durable_waiters, 1);
-    const pawl_status status = flush_until(log, request, deadline, error);
-    atomic_fetch_sub(&shared->durable_waiters, 1);
-    return status;
 }
 
 pawl_status flush_wait(struct log *log, uint64_t lsn, uint64_t deadline, pawl_error *error) {
-    if (atomic_load(&log->shared->durable_lsn) >= lsn)
+    struct shared *shared = log->shared;
+    if (atomic_load(&shared->durable_lsn) >= lsn)
         return PAWL_OK;
-    struct flush_request request = {.lsn = lsn};
-    return flush_counted(log, &request, deadline, error);
-}
-
-pawl_status flush_active(struct log *log, uint64_t deadline, pawl_error *error) {
-    struct flush_request request = {.lsn = UINT64_MAX, .wants_sync = true};
-    return flush_counted(log, &request, deadline, error);
+    atomic_fetch_add(&shared->durable_waiters, 1);
+    const pawl_status status = flush_until(log, lsn, deadline, error);
+    atomic_fetch_sub(&shared->durable_waiters, 1);
+    return status;
 }

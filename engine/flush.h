@@ -14,8 +14,4 @@
 /* See log_wait_durable(). */
 pawl_status flush_wait(struct log *log, uint64_t lsn, uint64_t deadline, pawl_error *error);
 
-/* Syncs the active segment, whether or not frames of it wait for that. Every sync of a file with frames
- * goes through here, since it may be the one that fails. Returns as flush_wait(). */
-pawl_status flush_active(struct log *log, uint64_t deadline, pawl_error *error);
-
 #endif

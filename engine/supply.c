@@ -1,7 +1,6 @@
 #include "supply.h"
 
 #include "check.h"
-#include "flush.h"
 #include "tail.h"
 
 #include <errno.h>
@@ -105,8 +104,6 @@ static pawl_status supply_extend(struct log *log, const struct chain_entry *acti
                                 SEGMENT_DATA_AT + data_bytes, error);
     chain_let_go(&log->chain, file);
     TRY(status);
-    if (STEP_IS_ON(STEP_SEGMENT_SYNC_EXTENSION))
-        TRY(flush_active(log, deadline, error));
     return supply_publish_room(log, active, data_bytes, deadline, error);
 }
 

@@ -300,6 +300,7 @@ static int file_sync(struct os *os, struct os_file *file) {
     struct world *world = process->world;
     struct disk_inode *inode = &world->disk.inodes[file->inode];
     pass(process);
+    bool dies_of_it = false; /* before it can tell anybody */
     int failed = swept(world, CALL_FILE_SYNC);
     if (failed == 0 && world_meets(world, FAULT_SYNC))
         failed = EIO;
@@ -307,6 +308,7 @@ static int file_sync(struct os *os, struct os_file *file) {
         disk_sync_failing(&world->disk, file->inode, &world->contents);
         /* Others who have it open learn of it at their next sync, or never. */
         file->errors_told = inode->errors;
+        dies_of_it = world->options.chances[FAULT_KILL] > 0 && prng_below(&world->faults, 4) == 0;
         if (!prng_chance(&world->faults, 50000)) {
             for (size_t i = 0; i < WORLD_PROCESSES; i++) {
                 for (struct os_file *other = world->processes[i].files; other != NULL;
@@ -325,6 +327,11 @@ static int file_sync(struct os *os, struct os_file *file) {
         }
     }
     (void)note(process, CALL_FILE_SYNC, file->inode, 0, 0, failed);
+    if (dies_of_it && world->current != NULL) {
+        world->fault_counts[FAULT_KILL]++;
+        world_kill(world, process);
+        world_leave_for_good(world);
+    }
     pass(process);
     return failed;
 }

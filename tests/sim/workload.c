@@ -30,6 +30,7 @@ struct run {
     size_t operations;     /* of each actor between opening and closing */
     uint64_t syncs_failed; /* before the last recovery */
     uint64_t recovery;     /* the last one */
+    uint64_t latched;      /* the recovery since which somebody was told that a sync failed */
 };
 
 /* One process; its second thread uses the same handle. */
@@ -37,6 +38,7 @@ struct actor {
     struct run *run;
     struct os *os;
     struct log *log;
+    uint64_t recovery;        /* since which the handle is open */
     _Atomic uint32_t helpers; /* threads that use the handle, but the first */
 };
 
@@ -88,9 +90,12 @@ static void read_all(struct run *run, struct log *log) {
 
 /* ---- What an actor does ---- */
 
-static void confirm_up_to(struct run *run, pawl_status status, uint64_t lsn) {
+/* What a call that promises durability up to `lsn` has said. */
+static void note_promise(struct actor *actor, pawl_status status, uint64_t lsn) {
     if (status == PAWL_OK)
-        oracle_confirmed(&run->oracle, lsn);
+        oracle_confirmed(&actor->run->oracle, lsn);
+    if (status == PAWL_FAILED_SYNC || status == PAWL_FAILED)
+        actor->run->latched = actor->recovery;
 }
 
 static uint64_t deadline_of(struct actor *actor) {
@@ -139,8 +144,11 @@ static pawl_status do_append(struct actor *actor) {
     uint64_t end_lsn = 0;
     pawl_error error;
     for (unsigned i = 0; i < count; i++) {
+        const bool was_latched = run->latched == actor->recovery;
         pawl_status status =
             log_lock(actor->log, frame_bytes(3, bytes), class, deadline_of(actor), &error);
+        if (status == PAWL_OK && was_latched)
+            oracle_complain(&run->oracle, "appending goes on after a failed sync");
         expect_explained(run, "locking", status, &error);
         if (status == PAWL_BUSY && !run->has_stops)
             oracle_complain(&run->oracle, "busy, and nobody was stopped: %s", error.sentence);
@@ -155,7 +163,7 @@ static pawl_status do_append(struct actor *actor) {
                                   ? os_clock_boot(actor->os) + prng_below(&run->prng, 300000)
                                   : OS_NO_DEADLINE;
     const pawl_status status = log_wait_durable(actor->log, end_lsn, deadline, &error);
-    confirm_up_to(run, status, end_lsn);
+    note_promise(actor, status, end_lsn);
     expect_explained(run, "waiting", status, &error);
     return status == PAWL_PENDING ? PAWL_OK : status;
 }
@@ -164,7 +172,7 @@ static pawl_status do_upkeep(struct actor *actor) {
     pawl_error error;
     const pawl_status status = log_maintain(actor->log, &error);
     expect_explained(actor->run, "upkeep", status, &error);
-    confirm_up_to(actor->run, status, 0);
+    note_promise(actor, status, 0);
     return status;
 }
 
@@ -172,7 +180,7 @@ static pawl_status do_mark(struct actor *actor) {
     pawl_error error;
     const uint64_t tail = log_tail(actor->log);
     const pawl_status status = log_mark(actor->log, 0, deadline_of(actor), &error);
-    confirm_up_to(actor->run, status, tail);
+    note_promise(actor, status, tail);
     expect_explained(actor->run, "marking", status, &error);
     return status;
 }
@@ -265,8 +273,10 @@ static pawl_status actor_open(struct actor *actor, bool is_exclusive) {
     for (int i = 0; i < OPEN_TRIES && status != PAWL_OK; i++) {
         struct log_opening opening;
         status = log_open(actor->os, store_path, &options, &actor->log, &opening, &error);
-        if (status == PAWL_OK)
+        if (status == PAWL_OK) {
             note_opening(run, &opening);
+            actor->recovery = opening.recovery;
+        }
         expect_explained(run, "opening", status, &error);
         if (!oracle_is_content(&run->oracle))
             return status;
@@ -277,7 +287,7 @@ static pawl_status actor_open(struct actor *actor, bool is_exclusive) {
 static void actor_close(struct actor *actor) {
     pawl_error error;
     const pawl_status status = log_close(actor->log, &error);
-    confirm_up_to(actor->run, status, 0);
+    note_promise(actor, status, 0);
     expect_explained(actor->run, "closing", status, &error);
 }
 

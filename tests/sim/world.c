@@ -202,6 +202,17 @@ void world_cut_power(struct world *world) {
     world->news = WORLD_POWER;
 }
 
+_Noreturn void world_leave_for_good(struct world *world) {
+    world->current->state = FIBER_ENDED;
+    fiber_leave_for_good(world->current->fiber);
+    abort();
+}
+
+_Noreturn void process_cut_power(struct process *process) {
+    process->world->news = WORLD_POWER;
+    world_leave_for_good(process->world);
+}
+
 bool world_meets(struct world *world, enum fault fault) {
     const bool meets = prng_chance(&world->faults, world->options.chances[fault]);
     world->fault_counts[fault] += meets;
@@ -209,12 +220,6 @@ bool world_meets(struct world *world, enum fault fault) {
 }
 
 /* ---- The scheduler ---- */
-
-_Noreturn void world_leave_for_good(struct world *world) {
-    world->current->state = FIBER_ENDED;
-    fiber_leave_for_good(world->current->fiber);
-    abort();
-}
 
 void world_yield(struct world *world) {
     fiber_leave(world->current->fiber);

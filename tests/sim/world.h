@@ -123,6 +123,9 @@ enum world_news world_run(struct world *world);
 bool world_is_alive(const struct world *world, int process);
 void world_cut_power(struct world *world);
 
+/* The same from within a process, which does not come back. */
+_Noreturn void process_cut_power(struct process *process);
+
 /* For sweeps: call number `number` of its kind (from 1) fails with `os_errno`, once or from then
  * on. 0: none does. world_call_count() says how many there have been since. */
 void world_fail_call(struct world *world, enum call call, uint64_t number, int os_errno,

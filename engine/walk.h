@@ -1,0 +1,129 @@
+/* walk: the frames of a log's files in their order, for who looks at a store without opening it.
+ *
+ * What it is not: the decision where the log ends (recovery.h); the caller brings it. Nor a judge of
+ * what records mean.
+ *
+ * Invariants
+ * W1  Nothing is written, locked, synced or dropped from the cache.
+ * W2  Every frame that is whole and lies before the end is visited once, in the order of the log,
+ * whatever is wrong around it.
+ * W3  Every place at which the log should have been whole and is not gives one finding.
+ * Threads: one walk belongs to one thread.
+ */
+#ifndef PAWL_ENGINE_WALK_H
+#define PAWL_ENGINE_WALK_H
+
+#include "chain.h"
+#include "recovery.h"
+#include "window.h"
+
+struct walk_frame {
+    uint64_t ordinal; /* of the segment, by its file's name */
+    uint64_t offset;  /* in that file */
+    struct frame_header header;
+    const uint8_t *metadata;
+    const uint8_t *bytes;   /* the whole frame; NULL when only header and metadata were read */
+    const uint8_t *payload; /* NULL when it was not read or is not whole */
+};
+
+struct walk_finding {
+    bool is_damage;   /* else something worth knowing by which nothing is lost */
+    uint64_t ordinal; /* of the segment, by its file's name; 0: not about a segment */
+    uint64_t offset;
+    uint64_t lsn; /* 0: none is known */
+    char file[64];
+    char what[160];
+};
+
+/* Any other answer than PAWL_OK ends the walk and is its result. */
+struct walk_visitor {
+    void *context;
+    pawl_status (*frame)(void *context, const struct walk_frame *frame, pawl_error *error);
+    pawl_status (*finding)(void *context, const struct walk_finding *finding, pawl_error *error);
+};
+
+struct walk_file {
+    uint64_t ordinal; /* by its name */
+    uint64_t key;     /* by its header, when that is whole: what its frames are bound to */
+    uint64_t bytes;
+    enum recovery_header verdict;
+    enum recovery_file_row row;
+    struct segment_header header;
+    enum chain_start start_verdict;
+    struct frame_header start_header;
+    struct segment_start start;
+    bool has_content; /* something behind a header that is not right */
+    bool is_gone;     /* it was listed and then could not be found */
+    bool is_in_line;
+};
+
+/* One segment of the line. */
+struct walk_piece {
+    size_t file;
+    uint64_t first_lsn; /* 0: its start is not whole */
+    uint64_t end_lsn;   /* by its successor's start; CHAIN_END_OPEN for the last */
+};
+
+/* Where the walk ends. */
+enum walk_end {
+    WALK_TO_POSITION, /* at end_lsn in segment end_ordinal: it has been decided */
+    WALK_TO_FLUX,     /* below end_lsn all is whole; beyond it at the first frame that is not */
+    WALK_TO_LAST,     /* behind the last whole frame that there is */
+};
+
+struct walk {
+    struct os *os;
+    struct os_dir *dir; /* log/ */
+    const struct identity *identity;
+    struct walk_visitor visitor;
+
+    enum walk_end end;
+    uint64_t end_ordinal; /* TO_POSITION; with TO_FLUX no file of a higher ordinal is looked at */
+    uint64_t end_lsn;
+    uint64_t from_lsn; /* frames before it are passed over */
+    bool is_full;      /* check payloads and padding; else header and metadata alone */
+
+    struct walk_file *files; /* ascending by key */
+    struct walk_piece *line; /* oldest first */
+    size_t count, capacity, line_count;
+    uint64_t strangers;
+
+    /* What the walk came to, and where walk_follow() goes on. */
+    struct walk_piece last;
+    uint64_t last_ordinal, last_key;
+    uint64_t lsn;
+    uint64_t frames_bytes;
+    uint64_t proof_lsn; /* the greatest position that a header stated to have been durable */
+    uint16_t last_flags;
+};
+
+/* After this the caller sets visitor, end, end_ordinal, end_lsn, from_lsn and is_full. */
+void walk_init(struct walk *walk, struct os *os, struct os_dir *dir,
+               const struct identity *identity);
+void walk_deinit(struct walk *walk);
+
+/* Reads the names, every file's header and its start, and puts the segments into line. Visits what
+ * is wrong with a file as a whole, and strangers. PAWL_VERSION: a file is of a newer format. */
+pawl_status walk_files(struct walk *walk, pawl_error *error);
+
+/* Visits the frames. */
+pawl_status walk_frames(struct walk *walk, pawl_error *error);
+
+/* Visits the whole frames that came behind the last one since, in new segments too. */
+pawl_status walk_follow(struct walk *walk, pawl_error *error);
+
+/* Offset behind the last byte of the file from `offset` on that is not zero; 0 when all are. */
+pawl_status walk_last_byte(struct window *window, uint64_t offset, uint64_t *ret_end,
+                           pawl_error *error);
+
+/* A file of the log, for looking at it. PAWL_NOT_FOUND when it is not there. */
+pawl_status walk_open(struct walk *walk, uint64_t ordinal, struct window *ret_window,
+                      pawl_error *error);
+void walk_close(struct window *window);
+
+/* Visits a finding about segment `ordinal`. */
+pawl_status walk_tell(struct walk *walk, bool is_damage, uint64_t ordinal, uint64_t offset,
+                      uint64_t lsn, pawl_error *error, const char *format, ...)
+    __attribute__((format(printf, 7, 8)));
+
+#endif

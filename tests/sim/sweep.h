@@ -1,0 +1,20 @@
+/* sweep: every single fault of a kind, one after the other, on a tiny store. */
+#ifndef PAWL_TESTS_SIM_SWEEP_H
+#define PAWL_TESTS_SIM_SWEEP_H
+
+#include <stdint.h>
+
+struct sweep_report {
+    uint64_t tried;
+    uint64_t failed; /* the first few are printed */
+};
+
+/* Every call of the seam, failing once and from then on, under every operation. */
+void sweep_errors(struct sweep_report *report);
+
+/* Every bit of every header, a sample of the bodies' bits, every length of the last segment, every file
+ * deleted, doubled, renamed, swapped, and replaced by its older self. Counts the recovery table's rows;
+ * one that is never met counts as failed. */
+void sweep_damage(struct sweep_report *report);
+
+#endif
