@@ -3,10 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    CAPACITY_FIRST = 16 * 1024,
-    CAPACITY_MAPPED = 128 * 1024, /* a mapping does not move, so it has room from the start */
-};
+enum { CAPACITY_FIRST = 16 * 1024 };
 
 static void *need(void *memory) {
     if (memory == NULL)
@@ -87,6 +84,12 @@ static void inodes_collect(struct disk *disk) {
         if (disk->inodes[i].is_used && disk->inodes[i].opens == 0 && !inode_has_name(disk, i))
             inode_free(disk, i);
     }
+}
+
+static void inode_call(struct disk *disk, int inode, const char *name) {
+    char *called = disk->inodes[inode].name;
+    strncpy(called, name, DISK_NAME_BYTES - 1);
+    called[DISK_NAME_BYTES - 1] = '\0';
 }
 
 void disk_init(struct disk *disk, uint64_t blocks_max) {
@@ -178,6 +181,7 @@ int disk_create(struct disk *disk, int dir, const char *name, bool is_dir) {
         return -1;
     names_set(disk->live, &disk->live_count, dir, name, inode);
     change_note(disk, DISK_LINK, dir, name, NULL, inode);
+    inode_call(disk, inode, name);
     return inode;
 }
 
@@ -191,6 +195,7 @@ void disk_unlink(struct disk *disk, int dir, const char *name) {
 void disk_rename(struct disk *disk, int dir, const char *from, const char *to) {
     change_note(disk, DISK_RENAME, dir, from, to, disk_lookup(disk, dir, from));
     change_apply(&disk->changes[disk->change_count - 1], disk->live, &disk->live_count);
+    inode_call(disk, disk_lookup(disk, dir, to), to);
     inodes_collect(disk);
 }
 
@@ -207,6 +212,14 @@ void disk_sync_dir(struct disk *disk, int dir) {
 }
 
 /* ---- Bytes ---- */
+
+uint64_t disk_allocated(const struct disk *disk, int inode) {
+    return blocks_of(disk->inodes[inode].seen_bytes) * DISK_BLOCK;
+}
+
+bool disk_grows(const struct disk *disk, int inode, uint64_t bytes) {
+    return blocks_of(bytes) > blocks_of(disk->inodes[inode].seen_bytes);
+}
 
 /* Lets the file be `bytes` long if there is space; else as long as there is space for. */
 static size_t space_for(struct disk *disk, struct disk_inode *inode, size_t bytes) {
@@ -267,17 +280,22 @@ void disk_truncate(struct disk *disk, int at, size_t bytes) {
     }
 }
 
+/* The cut reaches the disk. */
+static void kept_cut(struct disk_inode *inode) {
+    memset(inode->kept + inode->cut_to, 0, inode->capacity - inode->cut_to);
+    if (inode->kept_bytes > inode->cut_to)
+        inode->kept_bytes = inode->cut_to;
+}
+
 void disk_sync(struct disk *disk, int at) {
     struct disk_inode *inode = &disk->inodes[at];
     if (inode->capacity == 0)
         return;
-    if (inode->was_cut) {
-        memcpy(inode->kept, inode->seen, inode->capacity);
-    } else {
-        for (size_t i = 0; i * DISK_SECTOR < inode->seen_bytes; i++) {
-            if (inode->dirty[i])
-                memcpy(inode->kept + i * DISK_SECTOR, inode->seen + i * DISK_SECTOR, DISK_SECTOR);
-        }
+    if (inode->was_cut)
+        kept_cut(inode);
+    for (size_t i = 0; i * DISK_SECTOR < inode->seen_bytes; i++) {
+        if (inode->dirty[i])
+            memcpy(inode->kept + i * DISK_SECTOR, inode->seen + i * DISK_SECTOR, DISK_SECTOR);
     }
     memset(inode->dirty, 0, inode->capacity / DISK_SECTOR);
     inode->kept_bytes = inode->seen_bytes;
@@ -287,6 +305,7 @@ void disk_sync(struct disk *disk, int at) {
 void disk_sync_failing(struct disk *disk, int at, struct prng *prng) {
     struct disk_inode *inode = &disk->inodes[at];
     inode->errors++;
+    inode->error_is_new = true;
     if (inode->capacity == 0)
         return;
     /* Some of it may have got there. */
@@ -299,19 +318,27 @@ void disk_sync_failing(struct disk *disk, int at, struct prng *prng) {
 
 void disk_drop_cache(struct disk *disk, int at) {
     struct disk_inode *inode = &disk->inodes[at];
-    if (inode->was_cut)
+    if (inode->is_mapped)
         return;
+    /* What was cut off and not written again reads as zeros, whatever the disk still has there. */
+    const size_t whole = inode->was_cut ? inode->cut_to : inode->capacity;
     for (size_t i = 0; i * DISK_SECTOR < inode->seen_bytes; i++) {
-        if (!inode->dirty[i])
-            memcpy(inode->seen + i * DISK_SECTOR, inode->kept + i * DISK_SECTOR, DISK_SECTOR);
+        const size_t begin = i * DISK_SECTOR;
+        if (inode->dirty[i])
+            continue;
+        const size_t left = begin < whole ? whole - begin : 0;
+        const size_t old = left < DISK_SECTOR ? left : DISK_SECTOR;
+        memcpy(inode->seen + begin, inode->kept + begin, old);
+        memset(inode->seen + begin + old, 0, DISK_SECTOR - old);
     }
 }
 
 uint8_t *disk_map(struct disk *disk, int at) {
     struct disk_inode *inode = &disk->inodes[at];
     if (!inode->is_mapped)
-        inode_grow(inode, CAPACITY_MAPPED);
+        inode_grow(inode, DISK_MAPPED_BYTES);
     inode->is_mapped = true;
+    inode->opens++;
     return inode->seen;
 }
 
@@ -341,7 +368,7 @@ static bool survives(enum fate fate, size_t index, size_t chosen, struct prng *p
     return false;
 }
 
-static void crash_bytes(struct disk_inode *inode, struct prng *prng) {
+static void crash_bytes(struct disk *disk, struct disk_inode *inode, struct prng *prng) {
     size_t dirty = 0, index = 0;
     const size_t sectors = inode->capacity / DISK_SECTOR;
     for (size_t i = 0; i < sectors; i++)
@@ -349,12 +376,19 @@ static void crash_bytes(struct disk_inode *inode, struct prng *prng) {
     const enum fate fate = (enum fate)prng_below(prng, FATE_ONE_KEPT + 1);
     const size_t chosen = (size_t)prng_below(prng, dirty);
     for (size_t i = 0; i < sectors; i++) {
-        if (inode->dirty[i] && survives(fate, index++, chosen, prng))
+        if (!inode->dirty[i])
+            continue;
+        if (survives(fate, index++, chosen, prng))
             memcpy(inode->kept + i * DISK_SECTOR, inode->seen + i * DISK_SECTOR, DISK_SECTOR);
+        if (prng_chance(prng, disk->garbage)) {
+            disk->garbage_count++;
+            for (size_t j = 0; j < DISK_SECTOR; j++)
+                inode->kept[i * DISK_SECTOR + j] = (uint8_t)prng_next(prng);
+        }
     }
 }
 
-static void crash_inode(struct disk_inode *inode, struct prng *prng) {
+static void crash_inode(struct disk *disk, struct disk_inode *inode, struct prng *prng) {
     size_t bytes = inode->kept_bytes;
     if (inode->is_mapped && prng_below(prng, 2) == 0) {
         for (size_t i = 0; i < inode->seen_bytes; i += 1 + prng_below(prng, 4096))
@@ -363,11 +397,10 @@ static void crash_inode(struct disk_inode *inode, struct prng *prng) {
     if (inode->was_cut && prng_below(prng, 2) == 0) {
         /* The cut is not on the disk, and so nothing after it is. */
     } else {
-        if (inode->was_cut && inode->cut_to < inode->capacity)
-            memset(inode->kept + inode->cut_to, 0, inode->capacity - inode->cut_to);
-        if (inode->was_cut && inode->cut_to < bytes)
-            bytes = inode->cut_to;
-        crash_bytes(inode, prng);
+        if (inode->was_cut)
+            kept_cut(inode);
+        bytes = inode->kept_bytes;
+        crash_bytes(disk, inode, prng);
         if (inode->seen_bytes > bytes) {
             static const unsigned whole_in = 3;
             const size_t gained = inode->seen_bytes - bytes;
@@ -381,7 +414,7 @@ static void crash_inode(struct disk_inode *inode, struct prng *prng) {
         memset(inode->dirty, 0, inode->capacity / DISK_SECTOR);
     }
     inode->seen_bytes = inode->kept_bytes = bytes;
-    inode->was_cut = inode->is_mapped = false;
+    inode->was_cut = inode->is_mapped = inode->error_is_new = false;
     inode->opens = 0;
 }
 
@@ -398,7 +431,7 @@ void disk_crash(struct disk *disk, struct prng *prng) {
     disk->blocks_used = 0;
     for (int i = 0; i < disk->inode_count; i++) {
         if (disk->inodes[i].is_used && !disk->inodes[i].is_dir) {
-            crash_inode(&disk->inodes[i], prng);
+            crash_inode(disk, &disk->inodes[i], prng);
             disk->blocks_used += blocks_of(disk->inodes[i].seen_bytes);
         }
         disk->inodes[i].opens = 0;
@@ -406,10 +439,82 @@ void disk_crash(struct disk *disk, struct prng *prng) {
     inodes_collect(disk);
 }
 
+/* ---- Damage ---- */
+
 void disk_flip(struct disk *disk, int at, uint64_t offset, unsigned bit) {
     struct disk_inode *inode = &disk->inodes[at];
     inode->kept[offset] ^= (uint8_t)(1U << bit);
     inode->seen[offset] ^= (uint8_t)(1U << bit);
+}
+
+void disk_zero_sector(struct disk *disk, int at, uint64_t sector) {
+    memset(disk->inodes[at].kept + sector * DISK_SECTOR, 0, DISK_SECTOR);
+    memset(disk->inodes[at].seen + sector * DISK_SECTOR, 0, DISK_SECTOR);
+}
+
+static void bytes_swap(uint8_t *one, uint8_t *other) {
+    uint8_t held[DISK_SECTOR];
+    memcpy(held, one, DISK_SECTOR);
+    memmove(one, other, DISK_SECTOR);
+    memcpy(other, held, DISK_SECTOR);
+}
+
+void disk_swap_sectors(struct disk *disk, int at, uint64_t sector, int other,
+                       uint64_t other_sector) {
+    struct disk_inode *one = &disk->inodes[at], *two = &disk->inodes[other];
+    bytes_swap(one->kept + sector * DISK_SECTOR, two->kept + other_sector * DISK_SECTOR);
+    bytes_swap(one->seen + sector * DISK_SECTOR, two->seen + other_sector * DISK_SECTOR);
+}
+
+void disk_cut(struct disk *disk, int at, size_t bytes) {
+    disk_truncate(disk, at, bytes);
+    disk_sync(disk, at);
+}
+
+/* Both at once, and out of what waits for a sync. */
+static void name_settle(struct disk *disk, int dir, const char *name, int inode) {
+    size_t left = 0;
+    for (size_t i = 0; i < disk->change_count; i++) {
+        const struct disk_change *change = &disk->changes[i];
+        if (change->dir != dir ||
+            (strcmp(change->name, name) != 0 && strcmp(change->to, name) != 0))
+            disk->changes[left++] = *change;
+    }
+    disk->change_count = left;
+    if (inode < 0) {
+        names_remove(disk->live, &disk->live_count, dir, name);
+        names_remove(disk->kept, &disk->kept_count, dir, name);
+    } else {
+        names_set(disk->live, &disk->live_count, dir, name, inode);
+        names_set(disk->kept, &disk->kept_count, dir, name, inode);
+        inode_call(disk, inode, name);
+    }
+}
+
+int disk_put(struct disk *disk, int dir, const char *name, const void *bytes, size_t count) {
+    int inode = disk_lookup(disk, dir, name);
+    if (inode < 0)
+        inode = inode_make(disk, false);
+    if (inode < 0)
+        abort();
+    name_settle(disk, dir, name, inode);
+    disk_truncate(disk, inode, 0);
+    if (disk_write(disk, inode, bytes, count, 0) != count)
+        abort();
+    disk_sync(disk, inode);
+    return inode;
+}
+
+void disk_remove(struct disk *disk, int dir, const char *name) {
+    name_settle(disk, dir, name, -1);
+    inodes_collect(disk);
+}
+
+void disk_move(struct disk *disk, int dir, const char *from, const char *to) {
+    const int inode = disk_lookup(disk, dir, from);
+    name_settle(disk, dir, from, -1);
+    name_settle(disk, dir, to, inode);
+    inodes_collect(disk);
 }
 
 static uint8_t *copy_of(const uint8_t *bytes, size_t count) {

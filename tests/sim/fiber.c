@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <ucontext.h>
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -34,6 +35,9 @@ enum { STACK_BYTES = 256 * 1024 };
 #else
 enum { STACK_BYTES = 64 * 1024 };
 #endif
+
+/* At the deep end of a stack; gone when it was too small. */
+static const uint64_t canary = UINT64_C(0x5ca1ab1e0ddba11);
 
 struct fiber {
     void (*body)(void *context);
@@ -110,6 +114,7 @@ struct fiber *fiber_make(void (*body)(void *context), void *context) {
     fiber->body = body;
     fiber->context = context;
     fiber->stack = stack;
+    memcpy(stack, &canary, sizeof canary);
 #ifdef __x86_64__
     void **top = (void **)(void *)(stack + STACK_BYTES);
     *--top = NULL;
@@ -136,6 +141,8 @@ struct fiber *fiber_make(void (*body)(void *context), void *context) {
 }
 
 void fiber_free(struct fiber *fiber) {
+    if (memcmp(fiber->stack, &canary, sizeof canary) != 0)
+        abort();
 #ifdef FIBER_TSAN
     __tsan_destroy_fiber(fiber->self_tsan);
 #endif

@@ -16,6 +16,18 @@ static void hash_in(struct world *world, uint64_t value) {
     world->hash ^= world->hash >> 29;
 }
 
+/* Another process that is not dead; NULL when there is none. */
+static struct process *draw_other(struct world *world, const struct process *process) {
+    struct process *others[WORLD_PROCESSES];
+    size_t count = 0;
+    for (size_t i = 0; i < WORLD_PROCESSES; i++) {
+        struct process *other = &world->processes[i];
+        if (other != process && (other->state == PROCESS_RUNS || other->state == PROCESS_STOPPED))
+            others[count++] = other;
+    }
+    return count == 0 ? NULL : others[prng_below(&world->faults, count)];
+}
+
 /* What may happen between any two calls: time passes, and the seed may kill, stop, or let another
  * go on. Does not return when this process is dead. */
 static void pass(struct process *process) {
@@ -32,13 +44,17 @@ static void pass(struct process *process) {
         world_kill(world, process);
         world_leave_for_good(world);
     }
+    struct process *other =
+        world_meets(world, FAULT_KILL_OTHER) ? draw_other(world, process) : NULL;
+    if (other != NULL)
+        world_kill(world, other);
     if (world_meets(world, FAULT_WALL_CLOCK))
         world->wall_us +=
             prng_below(&world->faults, UINT64_C(600000000000000)) - UINT64_C(300000000000000);
     const bool stops = world_meets(world, FAULT_STOP);
     if (stops)
         world_stop(world, process);
-    if (stops || world->calls > world->options.calls_max ||
+    if (stops || other != NULL || world->calls > world->options.calls_max ||
         prng_chance(&world->scheduling, world->options.switching))
         world_yield(world);
 }
@@ -94,6 +110,18 @@ static int dir_take(struct process *process, int inode, struct os_dir **ret_dir)
     return 0;
 }
 
+static int create(struct process *process, int dir, const char *name, bool is_dir, int *ret_inode) {
+    if (strlen(name) >= DISK_NAME_BYTES)
+        return ENAMETOOLONG;
+    if (world_meets(process->world, FAULT_SPACE))
+        return ENOSPC;
+    const int inode = disk_create(&process->world->disk, dir, name, is_dir);
+    if (inode < 0)
+        return ENOSPC;
+    *ret_inode = inode;
+    return 0;
+}
+
 static int dir_open_at(struct os *os, struct os_dir *parent, const char *name, unsigned how,
                        struct os_dir **ret_dir) {
     struct process *process = process_of(os);
@@ -105,10 +133,12 @@ static int dir_open_at(struct os *os, struct os_dir *parent, const char *name, u
         failed = EMFILE;
     if (failed == 0 && inode < 0 && (how & OS_OPEN_CREATE) == 0)
         failed = ENOENT;
+    if (failed == 0 && inode >= 0 && (how & OS_OPEN_EXCLUSIVE) != 0)
+        failed = EEXIST;
     if (failed == 0 && inode >= 0 && !disk->inodes[inode].is_dir)
         failed = ENOTDIR;
     if (failed == 0 && inode < 0)
-        inode = disk_create(disk, parent->inode, name, true);
+        failed = create(process, parent->inode, name, true, &inode);
     if (failed == 0)
         failed = dir_take(process, inode, ret_dir);
     return note(process, CALL_DIR_OPEN, inode, 0, 0, failed);
@@ -120,13 +150,18 @@ static int dir_open(struct os *os, const char *path, unsigned how, struct os_dir
     const char *slash = strrchr(path, '/');
     const char *name = slash == NULL ? path : slash + 1;
     char parent_path[64] = "";
+    if (slash != NULL && (size_t)(slash - path) >= sizeof parent_path)
+        return ENAMETOOLONG;
     if (slash != NULL)
         memcpy(parent_path, path, (size_t)(slash - path));
     if (*name == '\0' || strcmp(name, ".") == 0) {
         pass(process);
         int failed = swept(process->world, CALL_DIR_OPEN);
+        const int inode = walk_to(disk, path);
+        if (failed == 0 && inode < 0)
+            failed = ENOENT;
         if (failed == 0)
-            failed = dir_take(process, walk_to(disk, path), ret_dir);
+            failed = dir_take(process, inode, ret_dir);
         return note(process, CALL_DIR_OPEN, -1, 0, 0, failed);
     }
     struct os_dir parent = {process, walk_to(disk, parent_path)};
@@ -149,9 +184,12 @@ static int dir_list(struct os *os, struct os_dir *dir, os_visit visit, void *con
             memcpy(names[count++], disk->live[i].name, DISK_NAME_BYTES);
     }
     struct thread *current = process->world->current;
+    const size_t first = world_meets(process->world, FAULT_ORDER)
+                             ? (size_t)prng_below(&process->world->faults, count)
+                             : 0;
     process->world->current = NULL; /* it is one call: nobody else runs in it */
     for (size_t i = 0; failed == 0 && i < count; i++)
-        failed = visit(context, names[i]);
+        failed = visit(context, names[(first + i) % count]);
     process->world->current = current;
     return failed;
 }
@@ -188,17 +226,19 @@ static int file_open(struct os *os, struct os_dir *dir, const char *name, unsign
         failed = ENOENT;
     if (failed == 0 && inode >= 0 && (how & OS_OPEN_EXCLUSIVE) != 0)
         failed = EEXIST;
+    if (failed == 0 && inode >= 0 && disk->inodes[inode].is_dir)
+        failed = EINVAL;
     if (failed == 0 && inode < 0)
-        inode = disk_create(disk, dir->inode, name, false);
-    if (failed == 0 && inode < 0)
-        failed = ENOSPC;
+        failed = create(process, dir->inode, name, false, &inode);
     if (failed == 0) {
         struct os_file *file = calloc(1, sizeof *file);
         if (file == NULL)
             abort();
         file->process = process;
         file->inode = inode;
-        file->errors_told = disk->inodes[inode].errors;
+        file->how = how;
+        /* An error that nobody was told of yet is told to those who come later, too. */
+        file->errors_told = disk->inodes[inode].errors - disk->inodes[inode].error_is_new;
         file->next = process->files;
         process->files = file;
         disk_open(disk, inode);
@@ -217,18 +257,19 @@ static void locks_drop(struct world *world, const struct os_file *file, uint64_t
 static int file_close(struct os *os, struct os_file *file) {
     struct process *process = process_of(os);
     pass(process);
+    const int failed = swept(process->world, CALL_FILE_CLOSE);
     struct os_file **at = &process->files;
     while (*at != NULL && *at != file)
         at = &(*at)->next;
     if (*at == NULL) {
-        world_complain(process->world, "a file was closed that is not open");
+        world_complain(process->world, "p%d closed a file that is not open", process->id);
         return EBADF;
     }
     *at = file->next;
     locks_drop(process->world, file, 0, true);
     disk_close(&process->world->disk, file->inode);
     free(file);
-    return 0;
+    return failed;
 }
 
 static int file_stat(struct os *os, struct os_file *file, struct os_stat *ret_stat) {
@@ -238,6 +279,7 @@ static int file_stat(struct os *os, struct os_file *file, struct os_stat *ret_st
     if (failed == 0)
         *ret_stat = (struct os_stat){
             .bytes = process->world->disk.inodes[file->inode].seen_bytes,
+            .allocated_bytes = disk_allocated(&process->world->disk, file->inode),
             .inode = (uint64_t)file->inode,
             .mode = 0600,
             .links = 1,
@@ -252,6 +294,8 @@ static int file_read(struct os *os, struct os_file *file, void *buffer, size_t b
     int failed = swept(process->world, CALL_FILE_READ);
     if (failed == 0 && world_meets(process->world, FAULT_READ))
         failed = EIO;
+    if (world_meets(process->world, FAULT_EVICT))
+        disk_drop_cache(&process->world->disk, file->inode);
     if (failed == 0)
         *ret_read = disk_read(&process->world->disk, file->inode, buffer, bytes, offset);
     return note(process, CALL_FILE_READ, file->inode, offset, bytes, failed);
@@ -268,12 +312,44 @@ static size_t prefix_of(struct world *world, size_t bytes, uint64_t offset) {
     return prefix;
 }
 
+/* False, and a complaint, when the file was opened for reading only. */
+static bool may_write(const struct os_file *file) {
+    if ((file->how & OS_OPEN_WRITE) != 0)
+        return true;
+    world_complain(file->process->world, "p%d writes to %s, which it has opened for reading",
+                   file->process->id, file->process->world->disk.inodes[file->inode].name);
+    return false;
+}
+
+/* The error of a write, of which any part is in the file; 0 when all is. */
+static int write_some(struct os_file *file, const uint8_t *bytes, size_t count, uint64_t offset) {
+    struct process *process = file->process;
+    struct world *world = process->world;
+    struct disk *disk = &world->disk;
+    if (disk_grows(disk, file->inode, offset + count) && world_meets(world, FAULT_SPACE)) {
+        (void)disk_write(disk, file->inode, bytes, (size_t)prng_below(&world->faults, count),
+                         offset);
+        return ENOSPC;
+    }
+    size_t done = 0;
+    if (world->current != NULL && world_meets(world, FAULT_SPLIT_WRITE)) {
+        const size_t part = (size_t)prng_below(&world->faults, count);
+        done = disk_write(disk, file->inode, bytes, part, offset);
+        pass(process);
+    }
+    done += disk_write(disk, file->inode, bytes + done, count - done, offset + done);
+    world->fault_counts[FAULT_SPACE] += done < count;
+    return done < count ? ENOSPC : 0;
+}
+
 static int file_write(struct os *os, struct os_file *file, const void *buffer, size_t bytes,
                       uint64_t offset) {
     struct process *process = process_of(os);
     struct world *world = process->world;
     struct disk *disk = &world->disk;
     pass(process);
+    if (!may_write(file))
+        return EBADF;
     int failed = swept(world, CALL_FILE_WRITE);
     if (world->current != NULL && world_meets(world, FAULT_KILL_IN_WRITE)) {
         (void)disk_write(disk, file->inode, buffer, prefix_of(world, bytes, offset), offset);
@@ -286,10 +362,11 @@ static int file_write(struct os *os, struct os_file *file, const void *buffer, s
     if (failed != 0) {
         const size_t part = (size_t)prng_below(&world->faults, bytes);
         (void)disk_write(disk, file->inode, buffer, part, offset);
-    } else if (disk_write(disk, file->inode, buffer, bytes, offset) < bytes) {
-        world->fault_counts[FAULT_SPACE]++;
-        failed = ENOSPC;
+    } else {
+        failed = write_some(file, buffer, bytes, offset);
     }
+    if (world_meets(world, FAULT_WRITE_BACK) && !disk->inodes[file->inode].is_mapped)
+        disk_sync_failing(disk, file->inode, &world->contents);
     (void)note(process, CALL_FILE_WRITE, file->inode, offset, bytes, failed);
     pass(process);
     return failed;
@@ -306,6 +383,7 @@ static int file_sync(struct os *os, struct os_file *file) {
         failed = EIO;
     if (failed != 0) {
         disk_sync_failing(&world->disk, file->inode, &world->contents);
+        inode->error_is_new = false;
         /* Others who have it open learn of it at their next sync, or never. */
         file->errors_told = inode->errors;
         dies_of_it = world->options.chances[FAULT_KILL] > 0 && prng_below(&world->faults, 4) == 0;
@@ -322,6 +400,7 @@ static int file_sync(struct os *os, struct os_file *file) {
         disk_sync(&world->disk, file->inode);
         if (file->errors_told != inode->errors) {
             file->errors_told = inode->errors;
+            inode->error_is_new = false;
             world->fault_counts[FAULT_SYNC_TOLD]++;
             failed = EIO;
         }
@@ -340,9 +419,19 @@ static int file_zero_fill(struct os *os, struct os_file *file, uint64_t offset, 
     struct process *process = process_of(os);
     struct world *world = process->world;
     pass(process);
+    if (!may_write(file))
+        return EBADF;
     int failed = swept(world, CALL_ZERO_FILL);
     if (failed == 0 && world_meets(world, FAULT_WRITE))
         failed = EIO;
+    if (failed == 0 && disk_grows(&world->disk, file->inode, offset + bytes) &&
+        world_meets(world, FAULT_SPACE)) {
+        disk_truncate(&world->disk, file->inode,
+                      (size_t)prng_between(&world->faults,
+                                           world->disk.inodes[file->inode].seen_bytes,
+                                           offset + bytes - 1));
+        failed = ENOSPC;
+    }
     /* The space is asked for first, so the file has its size before the zeros are written. */
     if (failed == 0 && offset + bytes > world->disk.inodes[file->inode].seen_bytes) {
         disk_truncate(&world->disk, file->inode, (size_t)(offset + bytes));
@@ -364,7 +453,12 @@ static int file_zero_fill(struct os *os, struct os_file *file, uint64_t offset, 
 static int file_truncate(struct os *os, struct os_file *file, uint64_t bytes) {
     struct process *process = process_of(os);
     pass(process);
+    if (!may_write(file))
+        return EBADF;
     int failed = swept(process->world, CALL_TRUNCATE);
+    if (failed == 0 && disk_grows(&process->world->disk, file->inode, bytes) &&
+        world_meets(process->world, FAULT_SPACE))
+        failed = ENOSPC;
     if (failed == 0)
         disk_truncate(&process->world->disk, file->inode, (size_t)bytes);
     if (failed == 0 && process->world->disk.inodes[file->inode].seen_bytes < bytes)
@@ -389,15 +483,32 @@ static int file_map(struct os *os, struct os_file *file, size_t bytes, void **re
         failed = ENOMEM;
     if (failed == 0 && process->world->disk.inodes[file->inode].seen_bytes < bytes)
         failed = EINVAL;
-    if (failed == 0)
-        *ret_address = disk_map(&process->world->disk, file->inode);
+    if (failed == 0) {
+        struct mapping *mapping = malloc(sizeof *mapping);
+        if (mapping == NULL)
+            abort();
+        *mapping = (struct mapping){process->mappings, file->inode,
+                                    disk_map(&process->world->disk, file->inode)};
+        process->mappings = mapping;
+        *ret_address = mapping->address;
+    }
     return note(process, CALL_MAP, file->inode, 0, bytes, failed);
 }
 
 static void file_unmap(struct os *os, void *address, size_t bytes) {
-    (void)os;
-    (void)address;
     (void)bytes;
+    struct process *process = process_of(os);
+    struct mapping **at = &process->mappings;
+    while (*at != NULL && (*at)->address != address)
+        at = &(*at)->next;
+    struct mapping *mapping = *at;
+    if (mapping == NULL) {
+        world_complain(process->world, "p%d unmapped what is not mapped", process->id);
+        return;
+    }
+    *at = mapping->next;
+    disk_close(&process->world->disk, mapping->inode);
+    free(mapping);
 }
 
 static int name_rename(struct os *os, struct os_dir *dir, const char *from, const char *to) {
@@ -498,14 +609,18 @@ static int futex_wait(struct os *os, _Atomic uint32_t *word, uint32_t expected, 
     pass(process);
     if (atomic_load(word) != expected)
         return 0;
+    if (world_meets(process->world, FAULT_WAKE))
+        return 0;
     return wait_until(process, word, deadline);
 }
 
 static void futex_wake(struct os *os, _Atomic uint32_t *word, uint32_t waiters_max) {
     struct process *process = process_of(os);
     struct world *world = process->world;
+    const size_t first =
+        world_meets(world, FAULT_ORDER) ? (size_t)prng_below(&world->faults, WORLD_FIBERS) : 0;
     for (size_t i = 0; i < WORLD_FIBERS && waiters_max > 0; i++) {
-        struct thread *thread = &world->threads[i];
+        struct thread *thread = &world->threads[(first + i) % WORLD_FIBERS];
         if (thread->state == FIBER_WAITS && thread->word == word && !thread->was_woken) {
             thread->was_woken = true;
             waiters_max--;
@@ -579,7 +694,8 @@ static void release(struct os *os, void *memory, size_t bytes) {
         return;
     struct block *block = (struct block *)memory - 1;
     if (block->magic != BLOCK_MAGIC || block->bytes != bytes) {
-        world_complain(process->world, "memory was released that is not this, or not of this size");
+        world_complain(process->world, "p%d released what is no memory of it, or not of this size",
+                       process->id);
         return;
     }
     block->magic = 0;

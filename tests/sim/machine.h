@@ -23,7 +23,14 @@ struct os_file {
     struct process *process;
     struct os_file *next; /* of the process */
     int inode;
+    unsigned how;
     uint64_t errors_told; /* of the inode's */
+};
+
+struct mapping {
+    struct mapping *next; /* of the process */
+    int inode;
+    void *address;
 };
 
 struct lock {
@@ -43,6 +50,7 @@ struct process {
     uint64_t continues_at; /* when stopped */
     struct block *blocks;
     struct os_file *files;
+    struct mapping *mappings;
     unsigned fibers; /* that have not ended */
 };
 
@@ -86,6 +94,9 @@ struct world {
     enum world_news news;
     uint64_t fault_counts[FAULT_COUNT];
     struct {
+        uint64_t openings, planned;
+    } plans[FAULT_COUNT];
+    struct {
         uint64_t count, number;
         int os_errno;
         bool for_ever;
@@ -105,7 +116,15 @@ void world_yield(struct world *world);
 
 void world_kill(struct world *world, struct process *process);
 void world_stop(struct world *world, struct process *process);
-bool world_meets(struct world *world, enum fault fault);
-void world_complain(struct world *world, const char *what);
+void world_complain(struct world *world, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Does the fault strike, here where it could? */
+static inline bool world_meets(struct world *world, enum fault fault) {
+    const bool is_planned = ++world->plans[fault].openings == world->plans[fault].planned;
+    const bool meets = prng_chance(&world->faults, world->options.chances[fault]) || is_planned;
+    world->fault_counts[fault] += meets;
+    return meets;
+}
 
 #endif

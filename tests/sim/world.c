@@ -1,5 +1,6 @@
 #include "machine.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,9 +17,9 @@ const char *fault_name(enum fault fault) {
 
 const char *call_name(enum call call) {
     static const char *const names[CALL_COUNT] = {
-        "dir_open",   "dir_list",  "dir_sync",  "file_open", "file_stat",  "file_read",
-        "file_write", "file_sync", "zero_fill", "truncate",  "drop_cache", "map",
-        "rename",     "unlink",    "lock_take", "lock_find", "entropy",    "allocate",
+        "dir_open",  "dir_list",  "dir_sync", "file_open",  "file_stat",  "file_read", "file_write",
+        "file_sync", "zero_fill", "truncate", "drop_cache", "map",        "rename",    "unlink",
+        "lock_take", "lock_find", "entropy",  "allocate",   "file_close",
     };
     return names[call];
 }
@@ -60,8 +61,14 @@ static void process_release(struct world *world, struct process *process) {
         disk_close(&world->disk, file->inode);
         free(file);
     }
+    for (struct mapping *mapping = process->mappings, *next; mapping != NULL; mapping = next) {
+        next = mapping->next;
+        disk_close(&world->disk, mapping->inode);
+        free(mapping);
+    }
     process->blocks = NULL;
     process->files = NULL;
+    process->mappings = NULL;
 }
 
 static void threads_release(struct world *world, const struct process *process) {
@@ -106,15 +113,19 @@ uint64_t world_calls(const struct world *world) {
     return world->calls;
 }
 
-void world_complain(struct world *world, const char *what) {
+void world_complain(struct world *world, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
     if (world->complaint[0] == '\0')
-        (void)snprintf(world->complaint, sizeof world->complaint, "%s", what);
+        (void)vsnprintf(world->complaint, sizeof world->complaint, format, arguments);
+    va_end(arguments);
     world->news = WORLD_BROKEN;
 }
 
 void world_heal(struct world *world) {
     memset(world->options.chances, 0, sizeof world->options.chances);
     memset(world->fail, 0, sizeof world->fail);
+    memset(world->plans, 0, sizeof world->plans);
     world->disk.blocks_max = UINT64_MAX / 2;
     for (size_t i = 0; i < WORLD_PROCESSES; i++) {
         if (world->processes[i].state == PROCESS_STOPPED)
@@ -192,12 +203,35 @@ void world_stop(struct world *world, struct process *process) {
     process->continues_at = world->clock_ns + prng_below(&world->faults, stop_ns_max);
 }
 
+void world_kill_process(struct world *world, int process) {
+    if (world_is_alive(world, process))
+        world_kill(world, &world->processes[process]);
+}
+
+void world_stop_process(struct world *world, int process) {
+    if (!world_is_alive(world, process))
+        return;
+    world->processes[process].state = PROCESS_STOPPED;
+    world->processes[process].continues_at = OS_NO_DEADLINE;
+}
+
+void world_continue_process(struct world *world, int process) {
+    if (world->processes[process].state == PROCESS_STOPPED)
+        world->processes[process].state = PROCESS_RUNS;
+}
+
+void world_limit_calls(struct world *world, uint64_t more) {
+    world->options.calls_max = world->calls + more;
+}
+
 void world_cut_power(struct world *world) {
     for (size_t i = 0; i < WORLD_PROCESSES; i++) {
         if (world->processes[i].state != PROCESS_FREE && world->processes[i].state != PROCESS_DEAD)
             world_kill(world, &world->processes[i]);
     }
+    world->disk.garbage = world->options.chances[FAULT_GARBAGE];
     disk_crash(&world->disk, &world->contents);
+    world->fault_counts[FAULT_GARBAGE] = world->disk.garbage_count;
     world_boot(world);
     world->news = WORLD_POWER;
 }
@@ -211,12 +245,6 @@ _Noreturn void world_leave_for_good(struct world *world) {
 _Noreturn void process_cut_power(struct process *process) {
     process->world->news = WORLD_POWER;
     world_leave_for_good(process->world);
-}
-
-bool world_meets(struct world *world, enum fault fault) {
-    const bool meets = prng_chance(&world->faults, world->options.chances[fault]);
-    world->fault_counts[fault] += meets;
-    return meets;
 }
 
 /* ---- The scheduler ---- */
@@ -285,10 +313,17 @@ static void thread_end(struct world *world, struct thread *thread) {
     thread->state = FIBER_FREE;
     if (process->state == PROCESS_DEAD || world->news == WORLD_POWER || --process->fibers > 0)
         return;
+    size_t bytes = 0;
+    for (const struct block *block = process->blocks; block != NULL; block = block->next)
+        bytes += block->bytes;
     if (process->blocks != NULL)
-        world_complain(world, "a process ended and did not release all of its memory");
+        world_complain(world, "p%d ended and did not release %zu bytes", process->id, bytes);
     if (process->files != NULL)
-        world_complain(world, "a process ended and did not close all of its files");
+        world_complain(world, "p%d ended and did not close %s", process->id,
+                       world->disk.inodes[process->files->inode].name);
+    if (process->mappings != NULL)
+        world_complain(world, "p%d ended and did not unmap %s", process->id,
+                       world->disk.inodes[process->mappings->inode].name);
     process_release(world, process);
     process->state = PROCESS_FREE;
 }
@@ -340,16 +375,17 @@ void world_fail_call(struct world *world, enum call call, uint64_t number, int o
     world->fail[call].for_ever = for_ever;
 }
 
-uint64_t world_call_count(const struct world *world, enum call call) {
-    return world->fail[call].count;
+void world_plan_fault(struct world *world, enum fault fault, uint64_t number) {
+    world->plans[fault].openings = 0;
+    world->plans[fault].planned = number;
 }
 
-static const char *inode_name(const struct world *world, int inode) {
-    for (size_t i = 0; i < world->disk.live_count; i++) {
-        if (world->disk.live[i].inode == inode)
-            return world->disk.live[i].name;
-    }
-    return "";
+uint64_t world_openings(const struct world *world, enum fault fault) {
+    return world->plans[fault].openings;
+}
+
+uint64_t world_call_count(const struct world *world, enum call call) {
+    return world->fail[call].count;
 }
 
 void world_print_trace(const struct world *world, FILE *out) {
@@ -358,7 +394,25 @@ void world_print_trace(const struct world *world, FILE *out) {
         const struct trace *trace = &world->traces[i % WORLD_TRACE];
         fprintf(out, "%12.6f p%d %-10s %-16s at %llu, %llu bytes: %d\n", (double)trace->at_ns / 1e9,
                 trace->process, call_name(trace->call),
-                trace->inode < 0 ? "" : inode_name(world, trace->inode),
+                trace->inode < 0 ? "" : world->disk.inodes[trace->inode].name,
                 (unsigned long long)trace->offset, (unsigned long long)trace->bytes, trace->result);
+    }
+}
+
+void world_print_threads(const struct world *world, FILE *out) {
+    for (size_t i = 0; i < WORLD_FIBERS; i++) {
+        const struct thread *thread = &world->threads[i];
+        if (thread->state == FIBER_FREE)
+            continue;
+        const bool is_stopped = thread->process->state == PROCESS_STOPPED;
+        fprintf(out, "p%d thread %zu: %s%s", thread->process->id, i, is_stopped ? "stopped, " : "",
+                thread->state == FIBER_READY ? "could run"
+                : thread->word == NULL       ? "pauses"
+                                             : "waits");
+        if (thread->state == FIBER_WAITS && thread->deadline != OS_NO_DEADLINE)
+            fprintf(out, " until %.6f", (double)thread->deadline / 1e9);
+        if (thread->state == FIBER_WAITS && thread->word != NULL)
+            fprintf(out, " on a word that is %u", (unsigned)atomic_load(thread->word));
+        fputc('\n', out);
     }
 }

@@ -33,7 +33,14 @@
     X(FAULT_OPEN)          /* no descriptor */                                                     \
     X(FAULT_NAME)          /* a rename or an unlink fails */                                       \
     X(FAULT_MEMORY)        /* no memory */                                                         \
-    X(FAULT_WALL_CLOCK)    /* the wall clock jumps */
+    X(FAULT_WALL_CLOCK)    /* the wall clock jumps */                                              \
+    X(FAULT_KILL_OTHER)    /* a process dies while another one runs: in a wait, or stopped */      \
+    X(FAULT_SPLIT_WRITE)   /* others run while half of a write is there */                         \
+    X(FAULT_WRITE_BACK)    /* the disk fails before the sync does, which tells of it later */      \
+    X(FAULT_EVICT)         /* the cache forgets a file's clean pages by itself */                  \
+    X(FAULT_WAKE)          /* a wait ends for no reason */                                         \
+    X(FAULT_ORDER)         /* names are listed, waiters woken in another order */                  \
+    X(FAULT_GARBAGE)       /* a sector in flight at a power cut is neither old nor new */
 
 enum fault {
 #define X(name) name,
@@ -64,6 +71,7 @@ enum call {
     CALL_LOCK_FIND,
     CALL_ENTROPY,
     CALL_ALLOCATE,
+    CALL_FILE_CLOSE,
     CALL_COUNT,
 };
 
@@ -84,7 +92,7 @@ enum world_news {
     WORLD_QUIET,    /* every process has ended */
     WORLD_DIED,     /* a process was killed */
     WORLD_POWER,    /* the power was cut: every process is gone */
-    WORLD_STRANDED, /* somebody waits, and nothing will ever happen */
+    WORLD_STRANDED, /* somebody waits, and nothing will ever happen by itself */
     WORLD_ENDLESS,  /* more calls than the limit */
     WORLD_BROKEN,   /* the seam was misused; see complaint */
 };
@@ -126,6 +134,20 @@ void world_cut_power(struct world *world);
 /* The same from within a process, which does not come back. */
 _Noreturn void process_cut_power(struct process *process);
 
+/* From outside, between two runs: as FAULT_KILL, and as FAULT_STOP but until it is continued. */
+void world_kill_process(struct world *world, int process);
+void world_stop_process(struct world *world, int process);
+void world_continue_process(struct world *world, int process);
+
+/* The limit of calls is so many more than there were; after WORLD_ENDLESS the next run goes on. */
+void world_limit_calls(struct world *world, uint64_t more);
+
+/* For sweeps: the fault strikes when it could for the time `number` from now on (from 1), whatever
+ * its chance. 0: not so. world_openings() says how often it could have since: every call for
+ * FAULT_KILL and FAULT_POWER, every write for FAULT_KILL_IN_WRITE, and so on. */
+void world_plan_fault(struct world *world, enum fault fault, uint64_t number);
+uint64_t world_openings(const struct world *world, enum fault fault);
+
 /* For sweeps: call number `number` of its kind (from 1) fails with `os_errno`, once or from then
  * on. 0: none does. world_call_count() says how many there have been since. */
 void world_fail_call(struct world *world, enum call call, uint64_t number, int os_errno,
@@ -134,5 +156,7 @@ uint64_t world_call_count(const struct world *world, enum call call);
 
 /* The last calls, oldest first. */
 void world_print_trace(const struct world *world, FILE *out);
+/* Every thread that has not ended and what it waits for: of use after WORLD_STRANDED. */
+void world_print_threads(const struct world *world, FILE *out);
 
 #endif
