@@ -4,8 +4,9 @@
 # there and not listed fails `make tidy`.
 
 ENGINE := status check hash mutex os_posix identity window frame record segment footer \
-	shared slots chain recovery scan commit tail flush supply log create opening reader
-TOOLS := pawl_log
+	shared slots chain recovery scan commit tail flush supply log create opening reader \
+	walk verify
+TOOLS := main command options output cmd_dump cmd_verify
 UNIT := test_status test_bytes test_hash test_os_posix test_os_posix_process test_mutex \
 	test_identity test_window test_frame test_record test_segment test_footer test_shared \
 	test_slots test_chain test_recovery test_scan test_commit test_tail test_flush test_supply \
@@ -20,7 +21,7 @@ FUZZ := fuzz_frame fuzz_record fuzz_segment fuzz_recovery
 # What is needed: Debian packages, and what a run does when nothing else is said.
 
 PACKAGES := gcc g++ make binutils clang clang-format clang-tidy libclang-rt-dev cppcheck \
-	libxxhash-dev libcriterion-dev
+	libxxhash-dev libjansson-dev libcriterion-dev
 SEEDS ?= 2000
 SEED ?=
 ROUNDS ?= 30
@@ -70,6 +71,7 @@ COMPILE = $(CC) -std=c11 -D_POSIX_C_SOURCE=200809L $(OPTIMISE_$(MODE)) -g -fPIC 
 	-fvisibility=hidden $(WARNINGS) $(INCLUDES) $(MORE_INCLUDES) $(CPPFLAGS) $(CFLAGS)
 LINK := $(CC) $(OPTIMISE_$(MODE)) -pthread -Wl,--as-needed $(CFLAGS) $(LDFLAGS)
 LIBS := -lxxhash $(LDLIBS)
+TOOL_LIBS := -ljansson
 
 # Criterion can't run under ThreadSanitizer (its arena wants addresses that the shadow has), so the
 # unit tests then meet a small stand-in for it.
@@ -105,7 +107,7 @@ ALL_C := $(sort $(ENGINE_C) $(TOOLS_C) $(UNIT_C) tests/plain/plain.c $(SIM_C) $(
 
 # The test programs that there are, each of them a part of `make check` by its name.
 PROGRAMS := unit $(if $(SIM_MAIN_C),sim) $(if $(SWEEP_MAIN_C),sweep) $(if $(CRASH_C),crash)
-TOOL_PROGRAMS := $(patsubst tools/%.c,build/%,$(subst _,-,$(TOOLS_C)))
+TOOL_PROGRAMS := $(if $(filter tools/main.c,$(TOOLS_C)),build/pawl)
 FUZZ_PROGRAMS := $(patsubst fuzz/%.c,$(B)/%,$(FUZZ_C))
 
 QUIET ?=
@@ -158,7 +160,7 @@ build/$(SONAME): $(call objects_of,$(ENGINE_C))
 # The log tools use rooms below the public header, so they link the objects themselves.
 $(TOOL_PROGRAMS): build/%: $(call objects_of,$(TOOLS_C) $(ENGINE_C))
 	$(SAY) LD $@
-	@$(LINK) -o $@ $^ $(LIBS)
+	@$(LINK) -o $@ $^ $(TOOL_LIBS) $(LIBS)
 
 $(B)/unit: $(call objects_of,$(UNIT_C) $(SIM_C) $(ENGINE_C))
 	$(SAY) LD $@

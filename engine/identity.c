@@ -38,8 +38,8 @@ static void identity_encode(const struct identity *identity, uint8_t block[OS_SE
     bytes_store_u64(block + AT_HASH, hash_bytes(block, AT_HASH, 0));
 }
 
-static pawl_status identity_decode(const uint8_t block[OS_SECTOR_BYTES],
-                                   struct identity *ret_identity) {
+pawl_status identity_read_copy(const uint8_t block[OS_SECTOR_BYTES],
+                               struct identity *ret_identity) {
     if (memcmp(block + AT_MAGIC, identity_magic, sizeof identity_magic) != 0 ||
         bytes_load_u64(block + AT_HASH) != hash_bytes(block, AT_HASH, 0))
         return PAWL_DAMAGED;
@@ -62,7 +62,7 @@ pawl_status identity_read(struct os *os, struct os_file *file, struct identity *
         return PAWL_EMPTY;
     pawl_status status = PAWL_DAMAGED;
     for (unsigned copy = 0; copy < 2 && status == PAWL_DAMAGED; copy++)
-        status = identity_decode(blocks + (size_t)copy * OS_SECTOR_BYTES, ret_identity);
+        status = identity_read_copy(blocks + (size_t)copy * OS_SECTOR_BYTES, ret_identity);
     if (status == PAWL_DAMAGED)
         (void)error_set(error, status, "neither copy in %s is whole; restore it from a backup",
                         IDENTITY_NAME);

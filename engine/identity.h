@@ -32,6 +32,9 @@ pawl_status identity_draw(struct os *os, struct identity *ret_identity, pawl_err
 pawl_status identity_read(struct os *os, struct os_file *file, struct identity *ret_identity,
                           pawl_error *error);
 
+/* One of the two copies. PAWL_DAMAGED: it is not whole. PAWL_VERSION. */
+pawl_status identity_read_copy(const uint8_t block[OS_SECTOR_BYTES], struct identity *ret_identity);
+
 /* Writes both copies and syncs the file; its name is the caller's to sync. */
 pawl_status identity_write(struct os *os, struct os_file *file, const struct identity *identity,
                            pawl_error *error);

@@ -53,6 +53,16 @@ pawl_status shared_make(struct os *os, struct os_dir *dir, const struct identity
     return status;
 }
 
+static bool shared_is_of(struct os *os, const struct shared *shared,
+                         const struct identity *identity) {
+    uint8_t boot_id[OS_BOOT_ID_BYTES];
+    os_boot_id(os, boot_id);
+    return shared->magic == SHARED_MAGIC && shared->version == SHARED_VERSION &&
+           shared->bytes == sizeof *shared &&
+           memcmp(shared->boot_id, boot_id, sizeof boot_id) == 0 &&
+           memcmp(shared->uuid, identity->uuid, sizeof shared->uuid) == 0;
+}
+
 pawl_status shared_map(struct os *os, struct os_dir *dir, const struct identity *identity,
                        struct shared **ret_shared, pawl_error *error) {
     struct os_file *file;
@@ -68,12 +78,8 @@ pawl_status shared_map(struct os *os, struct os_dir *dir, const struct identity 
     (void)os_file_close(os, file); /* nothing was written through it, and a mapping outlives it */
     if (failed != 0)
         return error_os(error, failed, SHARED_NAME, 0, "cannot map %s", SHARED_NAME);
-    uint8_t boot_id[OS_BOOT_ID_BYTES];
-    os_boot_id(os, boot_id);
     const struct shared *shared = address;
-    if (shared == NULL || shared->magic != SHARED_MAGIC || shared->version != SHARED_VERSION ||
-        shared->bytes != sizeof *shared || memcmp(shared->boot_id, boot_id, sizeof boot_id) != 0 ||
-        memcmp(shared->uuid, identity->uuid, sizeof shared->uuid) != 0) {
+    if (shared == NULL || !shared_is_of(os, shared, identity)) {
         if (address != NULL)
             os_file_unmap(os, address, sizeof *shared);
         return error_at(error,
@@ -85,6 +91,33 @@ pawl_status shared_map(struct os *os, struct os_dir *dir, const struct identity 
     }
     *ret_shared = address;
     return PAWL_OK;
+}
+
+/* A second read, after the first has returned, is what makes the order of the two fields sure. */
+pawl_status shared_look(struct os *os, struct os_dir *dir, const struct identity *identity,
+                        struct shared_glance *ret_glance) {
+    struct os_file *file;
+    struct shared *seen = os_allocate(os, sizeof *seen);
+    if (seen == NULL)
+        return PAWL_NO_MEMORY;
+    pawl_status status = PAWL_EMPTY;
+    if (os_file_open(os, dir, SHARED_NAME, OS_OPEN_READ, &file) == 0) {
+        size_t first = 0, second = 0;
+        uint64_t tail_lsn = 0;
+        if (os_file_read(os, file, seen, sizeof *seen, 0, &first) == 0)
+            tail_lsn = atomic_load(&seen->tail_lsn);
+        if (os_file_read(os, file, seen, sizeof *seen, 0, &second) == 0 && first == sizeof *seen &&
+            second == sizeof *seen && shared_is_of(os, seen, identity)) {
+            ret_glance->opening = seen->opening;
+            ret_glance->tail_lsn = tail_lsn;
+            ret_glance->durable_lsn = atomic_load(&seen->durable_lsn);
+            ret_glance->active_ordinal = atomic_load(&seen->active_ordinal);
+            status = PAWL_OK;
+        }
+        (void)os_file_close(os, file); /* only read */
+    }
+    os_release(os, seen, sizeof *seen);
+    return status;
 }
 
 void shared_unmap(struct os *os, struct shared *shared) {

@@ -107,6 +107,18 @@ pawl_status shared_make(struct os *os, struct os_dir *dir, const struct identity
 pawl_status shared_map(struct os *os, struct os_dir *dir, const struct identity *identity,
                        struct shared **ret_shared, pawl_error *error);
 
+/* How far the log of a store in use reaches, read as a file by who only looks. */
+struct shared_glance {
+    uint64_t opening;
+    uint64_t tail_lsn; /* never more than the true one */
+    uint64_t durable_lsn;
+    uint64_t active_ordinal; /* never less than the one that holds tail_lsn */
+};
+
+/* PAWL_EMPTY when the file means nothing: it is of another boot or store, or not there. */
+pawl_status shared_look(struct os *os, struct os_dir *dir, const struct identity *identity,
+                        struct shared_glance *ret_glance);
+
 void shared_unmap(struct os *os, struct shared *shared);
 
 /* For a handle that has the store for itself: the same in its own memory. */

@@ -85,6 +85,16 @@ pawl_status slots_are_free(struct slots *slots, bool *ret_free, unsigned *ret_sl
     return PAWL_OK;
 }
 
+pawl_status slots_find_door(struct slots *slots, bool *ret_held, pawl_error *error) {
+    uint64_t held;
+    const int failed = os_lock_find(slots->os, slots->identity, BYTE_DOOR, 1, &held);
+    if (failed != 0 && failed != ENOENT)
+        return error_os(error, failed, IDENTITY_NAME, 0, "cannot test the locks of %s",
+                        IDENTITY_NAME);
+    *ret_held = failed == 0;
+    return PAWL_OK;
+}
+
 static void slot_fill(struct slots *slots, struct shared_slot *slot) {
     struct os_process process = {0};
     os_process(slots->os, &process);

@@ -36,6 +36,9 @@ void slots_drop_door(struct slots *slots);
 pawl_status slots_are_free(struct slots *slots, bool *ret_free, unsigned *ret_slot,
                            pawl_error *error);
 
+/* Does anybody hold the door? For who looks only; the answer may be old when it comes. */
+pawl_status slots_find_door(struct slots *slots, bool *ret_held, pawl_error *error);
+
 /* Takes a free slot; PAWL_BUSY when all are held. The door must be held. */
 pawl_status slots_take(struct slots *slots, struct shared *shared, pawl_error *error);
 void slots_drop(struct slots *slots);

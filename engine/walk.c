@@ -210,7 +210,7 @@ static pawl_status walk_list(struct walk *walk, pawl_error *error) {
     return PAWL_OK;
 }
 
-/* By what their frames are bound to; of two that claim one ordinal the rightly named comes first. */
+/* By what their frames are bound to; of two of one ordinal the rightly named comes first. */
 static bool walk_is_before(const struct walk_file *a, const struct walk_file *b) {
     if (a->key != b->key)
         return a->key < b->key;
@@ -518,9 +518,14 @@ static pawl_status walk_step(struct walk *walk, struct walk_place *place, pawl_e
         walk->end == WALK_TO_FLUX && place->is_last && place->lsn >= walk->end_lsn;
     if (look.size == 0 || (look.wrong != NULL && is_in_flux))
         return walk_gap(walk, place, look.wrong, error);
-    if (look.wrong != NULL && look.frame.bytes == NULL && look.frame.metadata != NULL &&
-        !look.has_metadata)
-        look.frame.metadata = NULL;
+    if (look.wrong != NULL && place->is_last && walk->end == WALK_TO_LAST) {
+        struct walk_place next;
+        bool is_followed;
+        TRY(walk_find_next(walk, place, &next, &is_followed, error));
+        place->is_done = !is_followed; /* the recovery's table has judged the last frame */
+        if (!is_followed)
+            return PAWL_OK;
+    }
     if (place->lsn + look.size > place->end_lsn)
         return walk_gap(walk, place, "a frame reaches beyond its segment", error);
     if (look.wrong != NULL)
@@ -558,7 +563,12 @@ static pawl_status walk_through(struct walk *walk, struct walk_place *place, paw
 static pawl_status walk_segment(struct walk *walk, size_t position, pawl_error *error) {
     const struct walk_piece *piece = &walk->line[position];
     struct window window;
-    TRY(walk_open(walk, walk->files[piece->file].ordinal, &window, error));
+    const uint64_t ordinal = walk->files[piece->file].ordinal;
+    const pawl_status opened = walk_open(walk, ordinal, &window, error);
+    if (opened == PAWL_NOT_FOUND)
+        return walk_tell(walk, true, ordinal, 0, piece->first_lsn, error,
+                         "the segment has just been removed");
+    TRY(opened);
     struct walk_place place = {
         .window = &window,
         .file = &walk->files[piece->file],

@@ -1,7 +1,7 @@
 /* walk: the frames of a log's files in their order, for who looks at a store without opening it.
  *
- * What it is not: the decision where the log ends (recovery.h); the caller brings it. Nor a judge of
- * what records mean.
+ * What it is not: the decision where the log ends (recovery.h); the caller brings it. Nor does it
+ * know what records mean.
  *
  * Invariants
  * W1  Nothing is written, locked, synced or dropped from the cache.
