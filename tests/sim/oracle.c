@@ -12,7 +12,7 @@ void oracle_init(struct oracle *oracle) {
 }
 
 void oracle_deinit(struct oracle *oracle) {
-    for (size_t i = 0; i < oracle->count; i++)
+    for (size_t i = oracle->borrowed; i < oracle->count; i++)
         free(oracle->frames[i].payload);
     for (struct oracle_reading *reading = oracle->readings, *next; reading != NULL;
          reading = next) {
@@ -51,6 +51,15 @@ static uint8_t *payload_make(uint32_t number, uint32_t bytes) {
     bytes_store_u32(payload, number);
     bytes_store_u32(payload + 4, bytes);
     return payload;
+}
+
+void oracle_borrow(struct oracle *oracle, const struct oracle *from) {
+    oracle_deinit(oracle);
+    oracle->frames = need(malloc(from->capacity * sizeof *from->frames));
+    memcpy(oracle->frames, from->frames, from->count * sizeof *from->frames);
+    oracle->count = oracle->borrowed = from->count;
+    oracle->capacity = from->capacity;
+    oracle->confirmed_lsn = from->confirmed_lsn;
 }
 
 uint32_t oracle_try(struct oracle *oracle, uint32_t payload_bytes, const uint8_t **ret_payload) {

@@ -37,6 +37,7 @@ struct oracle {
     struct oracle_frame *frames;
     size_t count, capacity;
     uint64_t confirmed_lsn; /* the greatest that anybody was told to be durable */
+    size_t borrowed;        /* the payloads of so many are another oracle's */
     bool may_lose;          /* power was cut or a sync failed since the last recovery */
     struct oracle_reading *readings;
     char complaint[512]; /* the first thing that was wrong; "" when nothing was */
@@ -44,6 +45,9 @@ struct oracle {
 
 void oracle_init(struct oracle *oracle);
 void oracle_deinit(struct oracle *oracle);
+
+/* Makes `oracle` know what `from` knows, which must outlive it. */
+void oracle_borrow(struct oracle *oracle, const struct oracle *from);
 
 /* A new frame that is about to be appended; its number, and its payload, which the oracle keeps. */
 uint32_t oracle_try(struct oracle *oracle, uint32_t payload_bytes, const uint8_t **ret_payload);

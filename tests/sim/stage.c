@@ -6,8 +6,9 @@
 
 static const uint64_t busy_ns = 2000000000U;
 
-void stage_init(struct stage *stage) {
-    const struct world_options options = {.seed = 1, .blocks_max = 100000, .calls_max = 10000000};
+void stage_init(struct stage *stage, uint64_t seed) {
+    const struct world_options options = {
+        .seed = seed, .blocks_max = 100000, .calls_max = 10000000};
     memset(stage, 0, sizeof *stage);
     stage->world = world_make(&options);
     oracle_init(&stage->oracle);

@@ -19,7 +19,8 @@ struct stage {
 
 typedef void (*stage_act)(struct stage *stage, void *context);
 
-void stage_init(struct stage *stage);
+/* Stages of different seeds hold different stores. */
+void stage_init(struct stage *stage, uint64_t seed);
 void stage_deinit(struct stage *stage);
 
 /* Runs `act` as a process of its own, to its end. What goes wrong is the oracle's complaint. */

@@ -146,7 +146,7 @@ static void judge(struct stage *stage, void *context) {
 
 static void perform(struct trial *trial, struct sweep_report *report) {
     struct stage stage;
-    stage_init(&stage);
+    stage_init(&stage, 1);
     stage_run(&stage, prepare, (void *)(uintptr_t)trial->operation);
     stage_run(&stage, try_it, trial);
     stage_run(&stage, judge, trial);
