@@ -448,7 +448,9 @@ pawl_status scan_run(struct scan *scan, pawl_error *error) {
     do {
         has_changed = false;
         if (!scan_find_line(scan)) {
-            scan->row = RECOVERY_LOST_SEGMENT;
+            /* The log's first segment was durable before there was a store. */
+            const bool is_there = scan->count > 0 && scan->files[0].ordinal == 1;
+            scan->row = is_there ? RECOVERY_LOST_DURABLE : RECOVERY_LOST_SEGMENT;
             scan->end_lsn = SEGMENT_FIRST_LSN;
             return PAWL_OK;
         }
@@ -467,7 +469,7 @@ pawl_status scan_run(struct scan *scan, pawl_error *error) {
 pawl_status scan_damage(const struct scan *scan, pawl_error *error) {
     char name[SEGMENT_NAME_BYTES];
     const bool is_lost = scan->row == RECOVERY_LOST_SEGMENT || scan->row == RECOVERY_LOST_SUCCESSOR;
-    uint64_t ordinal = 1, offset = 0;
+    uint64_t ordinal = 1, offset = is_lost ? 0 : SEGMENT_DATA_AT;
     if (scan->line_count > 0) {
         /* A sealed segment is whole: what is missing is its successor's beginning. */
         const bool is_next = is_lost || scan->facts.is_sealed;
