@@ -273,3 +273,15 @@ void chain_let_go(struct chain *chain, struct os_file *file) {
     }
     mutex_unlock(chain->os, &chain->mutex);
 }
+
+void chain_forget(struct chain *chain, uint64_t ordinal) {
+    (void)mutex_lock(chain->os, &chain->mutex, OS_NO_DEADLINE); /* cannot time out */
+    for (size_t i = 0; i < CHAIN_FILES; i++) {
+        struct chain_file *file = &chain->files[i];
+        if (file->file != NULL && file->ordinal == ordinal && file->users == 0) {
+            (void)os_file_close(chain->os, file->file); /* no frame of the log is in it */
+            file->file = NULL;
+        }
+    }
+    mutex_unlock(chain->os, &chain->mutex);
+}

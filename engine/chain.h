@@ -75,6 +75,10 @@ pawl_status chain_hold(struct chain *chain, uint64_t ordinal, uint64_t durable_l
                        struct os_file **ret_file, pawl_error *error);
 void chain_let_go(struct chain *chain, struct os_file *file);
 
+/* Closes a segment's file if it is open and unused: the name may stand for another file by now. For
+ * segments that have not begun. */
+void chain_forget(struct chain *chain, uint64_t ordinal);
+
 /* Where in its file a position of the log lies. */
 static inline uint64_t chain_offset(const struct chain_entry *entry, uint64_t lsn) {
     return SEGMENT_DATA_AT + (lsn - entry->first_lsn);

@@ -73,6 +73,7 @@ struct shared {
     _Atomic uint64_t room_lsn;      /* the active segment is zero-filled up to here */
     _Atomic uint64_t ready_ordinal; /* a segment made ahead, and the next one's file; 0 none */
     _Atomic uint32_t ready_is_reserve;
+    _Atomic uint32_t supply_owner; /* who makes segments, for the sentence of who waits */
     _Atomic uint32_t active_is_reserve;
     _Atomic uint64_t marked_lsn; /* the tail behind the newest mark */
 

@@ -147,7 +147,7 @@ bool slots_owner_is_dead(struct slots *slots, shared_owner owner) {
 pawl_status slots_busy(const struct slots *slots, shared_owner owner, const char *what,
                        pawl_error *error) {
     const unsigned index = shared_owner_slot(owner);
-    if (index >= SHARED_SLOTS)
+    if (owner == 0 || index >= SHARED_SLOTS)
         return error_set(error, PAWL_BUSY, "another process holds %s", what);
     struct shared_slot *slot = &slots->shared->slots[index];
     return error_set(error, PAWL_BUSY, "process %u on %.63s (%.63s) holds %s",

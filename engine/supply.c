@@ -24,14 +24,17 @@ static pawl_status supply_begin(struct log *log, uint64_t deadline, pawl_error *
     while (!slots_take_maintenance(&log->slots)) {
         if (os_clock_boot(log->os) >= deadline) {
             mutex_unlock(log->os, &log->supply_mutex);
-            return error_set(error, PAWL_BUSY, "another process makes the next segment");
+            return slots_busy(&log->slots, atomic_load(&log->shared->supply_owner),
+                              "the making of the next segment", error);
         }
         os_pause(log->os, pause_ns);
     }
+    atomic_store(&log->shared->supply_owner, log->slots.self);
     return PAWL_OK;
 }
 
 static void supply_end(struct log *log) {
+    atomic_store(&log->shared->supply_owner, 0);
     slots_drop_maintenance(&log->slots);
     mutex_unlock(log->os, &log->supply_mutex);
 }
