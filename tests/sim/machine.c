@@ -11,11 +11,6 @@ static struct process *process_of(struct os *os) {
     return (struct process *)(void *)os;
 }
 
-static void hash_in(struct world *world, uint64_t value) {
-    world->hash = (world->hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-    world->hash ^= world->hash >> 29;
-}
-
 /* Another process that is not dead; NULL when there is none. */
 static struct process *draw_other(struct world *world, const struct process *process) {
     struct process *others[WORLD_PROCESSES];
@@ -68,14 +63,9 @@ static int swept(struct world *world, enum call call) {
     return world->fail[call].os_errno;
 }
 
-static int note(struct process *process, enum call call, int inode, uint64_t offset, uint64_t bytes,
+static int note(struct process *process, unsigned call, int inode, uint64_t offset, uint64_t bytes,
                 int result) {
-    struct world *world = process->world;
-    world->traces[world->trace_count++ % WORLD_TRACE] =
-        (struct trace){world->clock_ns, process->id, call, inode, offset, bytes, result};
-    hash_in(world,
-            (uint64_t)call << 48 ^ (uint64_t)process->id << 40 ^ (uint64_t)result << 32 ^ offset);
-    hash_in(world, bytes);
+    world_trace(process->world, process, call, inode, offset, bytes, result);
     return result;
 }
 
@@ -267,6 +257,7 @@ static int file_close(struct os *os, struct os_file *file) {
     }
     *at = file->next;
     locks_drop(process->world, file, 0, true);
+    (void)note(process, CALL_FILE_CLOSE, file->inode, 0, 0, failed);
     disk_close(&process->world->disk, file->inode);
     free(file);
     return failed;
@@ -496,7 +487,6 @@ static int file_map(struct os *os, struct os_file *file, size_t bytes, void **re
 }
 
 static void file_unmap(struct os *os, void *address, size_t bytes) {
-    (void)bytes;
     struct process *process = process_of(os);
     struct mapping **at = &process->mappings;
     while (*at != NULL && (*at)->address != address)
@@ -507,6 +497,7 @@ static void file_unmap(struct os *os, void *address, size_t bytes) {
         return;
     }
     *at = mapping->next;
+    (void)note(process, TRACE_UNMAP, mapping->inode, 0, bytes, 0);
     disk_close(&process->world->disk, mapping->inode);
     free(mapping);
 }
@@ -549,7 +540,7 @@ static int lock_take(struct os *os, struct os_file *file, uint64_t byte) {
     for (size_t i = 0; failed == 0 && i < world->lock_count; i++) {
         if (world->locks[i].inode == file->inode && world->locks[i].byte == byte) {
             if (world->locks[i].file == file)
-                return 0;
+                return note(process, CALL_LOCK_TAKE, file->inode, byte, 1, 0);
             failed = EAGAIN;
         }
     }
@@ -564,6 +555,7 @@ static int lock_take(struct os *os, struct os_file *file, uint64_t byte) {
 static void lock_drop(struct os *os, struct os_file *file, uint64_t byte) {
     struct process *process = process_of(os);
     locks_drop(process->world, file, byte, false);
+    (void)note(process, TRACE_LOCK_DROP, file->inode, byte, 1, 0);
     pass(process);
 }
 
@@ -574,7 +566,7 @@ static int lock_find(struct os *os, struct os_file *file, uint64_t first, uint64
     pass(process);
     const int failed = swept(process->world, CALL_LOCK_FIND);
     if (failed != 0)
-        return failed;
+        return note(process, CALL_LOCK_FIND, file->inode, first, count, failed);
     uint64_t lowest = first + count;
     for (size_t i = 0; i < world->lock_count; i++) {
         const struct lock *lock = &world->locks[i];
@@ -583,9 +575,9 @@ static int lock_find(struct os *os, struct os_file *file, uint64_t first, uint64
             lowest = lock->byte;
     }
     if (lowest == first + count)
-        return ENOENT;
+        return note(process, CALL_LOCK_FIND, file->inode, first, count, ENOENT);
     *ret_byte = lowest;
-    return 0;
+    return note(process, CALL_LOCK_FIND, file->inode, lowest, 1, 0);
 }
 
 /* ---- Waiting ---- */
@@ -604,14 +596,32 @@ static int wait_until(struct process *process, _Atomic uint32_t *word, uint64_t 
     return was_woken ? 0 : ETIMEDOUT;
 }
 
+/* Where a word is, when it is in a mapping; else -1. */
+static int word_find(const struct process *process, const _Atomic uint32_t *word,
+                     uint64_t *ret_offset) {
+    *ret_offset = 0;
+    for (const struct mapping *mapping = process->mappings; mapping != NULL;
+         mapping = mapping->next) {
+        const uintptr_t at = (uintptr_t)word - (uintptr_t)mapping->address;
+        if (at < DISK_MAPPED_BYTES) {
+            *ret_offset = at;
+            return mapping->inode;
+        }
+    }
+    return -1;
+}
+
 static int futex_wait(struct os *os, _Atomic uint32_t *word, uint32_t expected, uint64_t deadline) {
     struct process *process = process_of(os);
+    uint64_t offset;
+    const int inode = word_find(process, word, &offset);
     pass(process);
+    (void)note(process, TRACE_FUTEX_WAIT, inode, offset, sizeof *word, 0);
     if (atomic_load(word) != expected)
-        return 0;
+        return note(process, TRACE_FUTEX_WOKE, inode, offset, 0, 0);
     if (world_meets(process->world, FAULT_WAKE))
-        return 0;
-    return wait_until(process, word, deadline);
+        return note(process, TRACE_FUTEX_WOKE, inode, offset, 0, 0);
+    return note(process, TRACE_FUTEX_WOKE, inode, offset, 0, wait_until(process, word, deadline));
 }
 
 static void futex_wake(struct os *os, _Atomic uint32_t *word, uint32_t waiters_max) {
@@ -619,6 +629,9 @@ static void futex_wake(struct os *os, _Atomic uint32_t *word, uint32_t waiters_m
     struct world *world = process->world;
     const size_t first =
         world_meets(world, FAULT_ORDER) ? (size_t)prng_below(&world->faults, WORLD_FIBERS) : 0;
+    uint64_t offset;
+    const int inode = word_find(process, word, &offset);
+    (void)note(process, TRACE_FUTEX_WAKE, inode, offset, sizeof *word, 0);
     for (size_t i = 0; i < WORLD_FIBERS && waiters_max > 0; i++) {
         struct thread *thread = &world->threads[(first + i) % WORLD_FIBERS];
         if (thread->state == FIBER_WAITS && thread->word == word && !thread->was_woken) {
@@ -632,6 +645,7 @@ static void futex_wake(struct os *os, _Atomic uint32_t *word, uint32_t waiters_m
 static void pause_for(struct os *os, uint64_t nanoseconds) {
     struct process *process = process_of(os);
     pass(process);
+    (void)note(process, TRACE_PAUSE, -1, nanoseconds, 0, 0);
     (void)wait_until(process, NULL, process->world->clock_ns + nanoseconds + 1000);
 }
 
@@ -659,7 +673,7 @@ static int entropy(struct os *os, void *buffer, size_t bytes) {
     const int failed = swept(world, CALL_ENTROPY);
     for (size_t i = 0; failed == 0 && i < bytes; i++)
         ((uint8_t *)buffer)[i] = (uint8_t)prng_next(&world->contents);
-    return failed;
+    return note(process_of(os), CALL_ENTROPY, -1, 0, bytes, failed);
 }
 
 static void process_names(struct os *os, struct os_process *ret_process) {
@@ -674,8 +688,10 @@ static bool is_forked_child(struct os *os) {
 
 static void *allocate(struct os *os, size_t bytes) {
     struct process *process = process_of(os);
-    if (swept(process->world, CALL_ALLOCATE) != 0 || world_meets(process->world, FAULT_MEMORY))
+    if (swept(process->world, CALL_ALLOCATE) != 0 || world_meets(process->world, FAULT_MEMORY)) {
+        (void)note(process, CALL_ALLOCATE, -1, 0, bytes, ENOMEM);
         return NULL;
+    }
     struct block *block = calloc(1, sizeof *block + bytes);
     if (block == NULL)
         abort();

@@ -3,6 +3,7 @@
 #define PAWL_TESTS_SIM_MACHINE_H
 
 #include "fiber.h"
+#include "trace.h"
 #include "world.h"
 
 /* Memory of a process, in a list so that a kill can free it. 64 bytes, so that what follows is
@@ -67,15 +68,6 @@ struct thread {
     bool was_woken;
 };
 
-struct trace {
-    uint64_t at_ns;
-    int process;
-    enum call call;
-    int inode;
-    uint64_t offset, bytes;
-    int result;
-};
-
 enum { LOCKS_MAX = 64 };
 
 struct world {
@@ -89,7 +81,7 @@ struct world {
     size_t lock_count;
     uint64_t clock_ns, wall_us;
     uint8_t boot_id[OS_BOOT_ID_BYTES];
-    uint64_t calls, hash;
+    uint64_t calls;
     uint32_t pids;
     enum world_news news;
     uint64_t fault_counts[FAULT_COUNT];
@@ -101,8 +93,7 @@ struct world {
         int os_errno;
         bool for_ever;
     } fail[CALL_COUNT];
-    struct trace traces[WORLD_TRACE];
-    uint64_t trace_count;
+    struct trace trace;
     char complaint[256];
 };
 
@@ -116,6 +107,9 @@ void world_yield(struct world *world);
 
 void world_kill(struct world *world, struct process *process);
 void world_stop(struct world *world, struct process *process);
+/* Takes it into the trace; `process` may be NULL, `inode` -1. */
+void world_trace(struct world *world, const struct process *process, unsigned what, int inode,
+                 uint64_t offset, uint64_t bytes, int result);
 void world_complain(struct world *world, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

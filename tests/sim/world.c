@@ -106,11 +106,30 @@ const char *world_complaint(const struct world *world) {
 }
 
 uint64_t world_hash(const struct world *world) {
-    return world->hash;
+    return world->trace.hash;
 }
 
 uint64_t world_calls(const struct world *world) {
     return world->calls;
+}
+
+void world_trace(struct world *world, const struct process *process, unsigned what, int inode,
+                 uint64_t offset, uint64_t bytes, int result) {
+    struct trace_entry *entry = trace_begin(&world->trace);
+    entry->at_ns = world->clock_ns;
+    entry->offset = offset;
+    entry->bytes = bytes;
+    entry->what = what;
+    entry->process = process == NULL ? -1 : process->id;
+    entry->thread = -1;
+    if (world->current != NULL && world->current->process == process)
+        entry->thread = (int)(world->current - world->threads);
+    entry->result = result;
+    if (inode < 0)
+        memset(entry->file, 0, sizeof entry->file);
+    else
+        memcpy(entry->file, world->disk.inodes[inode].name, sizeof entry->file);
+    trace_end(&world->trace);
 }
 
 void world_complain(struct world *world, const char *format, ...) {
@@ -122,6 +141,11 @@ void world_complain(struct world *world, const char *format, ...) {
     world->news = WORLD_BROKEN;
 }
 
+static void process_continue(struct process *process) {
+    process->state = PROCESS_RUNS;
+    world_trace(process->world, process, TRACE_CONTINUED, -1, 0, 0, 0);
+}
+
 void world_heal(struct world *world) {
     memset(world->options.chances, 0, sizeof world->options.chances);
     memset(world->fail, 0, sizeof world->fail);
@@ -129,7 +153,7 @@ void world_heal(struct world *world) {
     world->disk.blocks_max = UINT64_MAX / 2;
     for (size_t i = 0; i < WORLD_PROCESSES; i++) {
         if (world->processes[i].state == PROCESS_STOPPED)
-            world->processes[i].state = PROCESS_RUNS;
+            process_continue(&world->processes[i]);
     }
 }
 
@@ -152,6 +176,7 @@ static void thread_start(struct world *world, struct process *process, process_m
             .state = FIBER_READY, .process = process, .main = main, .context = context};
         thread->fiber = fiber_make(thread_body, thread);
         process->fibers++;
+        world_trace(world, process, TRACE_BEGIN, -1, 0, 0, 0);
         return;
     }
     abort();
@@ -192,6 +217,7 @@ bool world_is_alive(const struct world *world, int process) {
 
 /* The running thread's own stack is freed by the scheduler, once it is left. */
 void world_kill(struct world *world, struct process *process) {
+    world_trace(world, process, TRACE_KILLED, -1, 0, 0, 0);
     threads_release(world, process);
     process_release(world, process);
     process->state = PROCESS_DEAD;
@@ -201,6 +227,7 @@ void world_kill(struct world *world, struct process *process) {
 void world_stop(struct world *world, struct process *process) {
     process->state = PROCESS_STOPPED;
     process->continues_at = world->clock_ns + prng_below(&world->faults, stop_ns_max);
+    world_trace(world, process, TRACE_STOPPED, -1, 0, 0, 0);
 }
 
 void world_kill_process(struct world *world, int process) {
@@ -213,11 +240,12 @@ void world_stop_process(struct world *world, int process) {
         return;
     world->processes[process].state = PROCESS_STOPPED;
     world->processes[process].continues_at = OS_NO_DEADLINE;
+    world_trace(world, &world->processes[process], TRACE_STOPPED, -1, 0, 0, 0);
 }
 
 void world_continue_process(struct world *world, int process) {
     if (world->processes[process].state == PROCESS_STOPPED)
-        world->processes[process].state = PROCESS_RUNS;
+        process_continue(&world->processes[process]);
 }
 
 void world_limit_calls(struct world *world, uint64_t more) {
@@ -229,6 +257,7 @@ void world_cut_power(struct world *world) {
         if (world->processes[i].state != PROCESS_FREE && world->processes[i].state != PROCESS_DEAD)
             world_kill(world, &world->processes[i]);
     }
+    world_trace(world, NULL, TRACE_POWER, -1, 0, 0, 0);
     world->disk.garbage = world->options.chances[FAULT_GARBAGE];
     disk_crash(&world->disk, &world->contents);
     world->fault_counts[FAULT_GARBAGE] = world->disk.garbage_count;
@@ -281,7 +310,7 @@ static void world_continue(struct world *world) {
             world->fault_counts[FAULT_KILL]++;
             world_kill(world, process);
         } else {
-            process->state = PROCESS_RUNS;
+            process_continue(process);
         }
     }
 }
@@ -309,6 +338,8 @@ static bool world_jump(struct world *world) {
 
 static void thread_end(struct world *world, struct thread *thread) {
     struct process *process = thread->process;
+    if (process->state != PROCESS_DEAD)
+        world_trace(world, process, TRACE_END, -1, 0, 0, 0);
     fiber_free(thread->fiber);
     thread->state = FIBER_FREE;
     if (process->state == PROCESS_DEAD || world->news == WORLD_POWER || --process->fibers > 0)
@@ -389,14 +420,7 @@ uint64_t world_call_count(const struct world *world, enum call call) {
 }
 
 void world_print_trace(const struct world *world, FILE *out) {
-    const uint64_t first = world->trace_count > WORLD_TRACE ? world->trace_count - WORLD_TRACE : 0;
-    for (uint64_t i = first; i < world->trace_count; i++) {
-        const struct trace *trace = &world->traces[i % WORLD_TRACE];
-        fprintf(out, "%12.6f p%d %-10s %-16s at %llu, %llu bytes: %d\n", (double)trace->at_ns / 1e9,
-                trace->process, call_name(trace->call),
-                trace->inode < 0 ? "" : world->disk.inodes[trace->inode].name,
-                (unsigned long long)trace->offset, (unsigned long long)trace->bytes, trace->result);
-    }
+    trace_print(&world->trace, out);
 }
 
 void world_print_threads(const struct world *world, FILE *out) {

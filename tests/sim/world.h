@@ -111,7 +111,7 @@ void world_free(struct world *world);
 struct disk *world_disk(struct world *world);
 uint64_t world_fault_count(const struct world *world, enum fault fault);
 const char *world_complaint(const struct world *world);
-uint64_t world_hash(const struct world *world); /* of every call so far */
+uint64_t world_hash(const struct world *world); /* of every call so far, see trace.h */
 uint64_t world_calls(const struct world *world);
 
 /* No fault any more; who is stopped goes on. */
