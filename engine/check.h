@@ -36,6 +36,7 @@
     X(STEP_COMMIT_SYNC_FIRST)      /* a group over two segments: the earlier one too */            \
     X(STEP_COMMIT_FAIL_ALL)        /* a failed sync latches the store for everybody */             \
     X(STEP_COMMIT_REWRITE)         /* write a dead leader's range again before syncing it */       \
+    X(STEP_COMMIT_OWED)            /* that stays owed until it has succeeded */                    \
     X(STEP_COMMIT_BOUND)           /* durable reaches what was written before the sync began */    \
     X(STEP_APPEND_MARK_INTENT)     /* say where, before writing a frame */                         \
     X(STEP_APPEND_SETTLE)          /* look at what a dead owner left before appending */           \
@@ -45,17 +46,21 @@
     X(STEP_SEGMENT_SYNC_NAME)      /* a new segment's name before its first frame */               \
     X(STEP_SEGMENT_RENEW)          /* a found file's header is written again before use */         \
     X(STEP_SEGMENT_HERALD)         /* the next segment's file before this one's first frame */     \
+    X(STEP_SUPPLY_RETRACT)         /* take back what is ready before working on it */              \
+    X(STEP_SUPPLY_FORGET)          /* open what is ready anew: a reserve may stand there now */    \
     X(STEP_RESERVE_SYNC_HEADER)    /* a reserve's new header before its new name */                \
     X(STEP_RECOVERY_SYNC_FILE)     /* what the cache shows must be on the disk */                  \
-    X(STEP_RECOVERY_SYNC_NAMES)    /* and the names too */                                         \
     X(STEP_RECOVERY_DROP_CACHE)    /* read the disk, not what a failed sync left in memory */      \
     X(STEP_RECOVERY_PROOF)         /* later frames prove that an earlier place was durable */      \
     X(STEP_RECOVERY_CHECK_PAYLOAD) /* a frame at the tail is whole only with its payload */        \
     X(STEP_RECOVERY_NEW_SEGMENT)   /* never write behind a cut in the same segment */              \
     X(STEP_RECOVERY_REMOVE)        /* files behind a cut go before their names are used again */   \
-    X(STEP_CREATE_SYNC_LOG)        /* first segments durable before identity says store */         \
+    X(STEP_RECOVERY_REMOVE_SYNC)   /* one after the other, the highest name first */               \
+    X(STEP_CREATE_SYNC_START)      /* the first segment's start */                                 \
+    X(STEP_CREATE_SYNC_LOG)        /* and the names in log/, before identity says store */         \
     X(STEP_CREATE_SYNC_IDENTITY)   /* identity durable before anything is promised */              \
-    X(STEP_CREATE_SYNC_NAMES)      /* and its name */                                              \
+    X(STEP_CREATE_SYNC_STORE)      /* the names log/ and identity */                               \
+    X(STEP_CREATE_SYNC_PARENT)     /* and the store's own name */                                  \
     X(STEP_OPEN_SYNC_IDENTITY)     /* who is alone syncs identity before trusting it */            \
     X(STEP_OPEN_DROP_IDENTITY)     /* and reads it from the disk */                                \
     X(STEP_MARK_SYNC)              /* a mark is proof only on the disk */                          \

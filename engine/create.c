@@ -84,7 +84,7 @@ static pawl_status create_segments(struct log *log, pawl_error *error) {
         os_file_open(log->os, log->dir, "0000000001.seg", OS_OPEN_READ | OS_OPEN_WRITE, &file);
     if (failed == 0) {
         failed = os_file_write(log->os, file, frame, size, SEGMENT_DATA_AT);
-        if (failed == 0 && STEP_IS_ON(STEP_CREATE_SYNC_LOG))
+        if (failed == 0 && STEP_IS_ON(STEP_CREATE_SYNC_START))
             failed = os_file_sync(log->os, file);
         const int close_failed = os_file_close(log->os, file);
         failed = failed != 0 ? failed : close_failed;
@@ -127,12 +127,12 @@ static pawl_status create_sync_parent(struct log *log, const char *path, pawl_er
 pawl_status create_store(struct log *log, const char *path, pawl_error *error) {
     TRY(identity_draw(log->os, &log->identity, error));
     TRY(create_segments(log, error));
-    if (STEP_IS_ON(STEP_CREATE_SYNC_NAMES)) {
-        const int failed = os_dir_sync(log->os, log->store_dir);
-        if (failed != 0)
-            return error_os(error, failed, NULL, 0, "cannot sync the store's directory");
+    const int failed =
+        STEP_IS_ON(STEP_CREATE_SYNC_STORE) ? os_dir_sync(log->os, log->store_dir) : 0;
+    if (failed != 0)
+        return error_os(error, failed, NULL, 0, "cannot sync the store's directory");
+    if (STEP_IS_ON(STEP_CREATE_SYNC_PARENT))
         TRY(create_sync_parent(log, path, error));
-    }
     /* The last thing to come: from here on the directory is a store. */
     return identity_write(log->os, log->slots.identity, &log->identity, error);
 }

@@ -114,13 +114,13 @@ static void flush_gather(struct log *log) {
 }
 
 /* One sync for everything that has been appended. The caller has the lead. */
-static pawl_status flush_lead(struct log *log, bool must_rewrite, pawl_error *error) {
+static pawl_status flush_lead(struct log *log, pawl_error *error) {
     struct shared *shared = log->shared;
     const uint64_t from = atomic_load(&shared->durable_lsn);
     uint64_t to = atomic_load(&shared->tail_lsn);
     const uint64_t frames = atomic_load(&shared->sync_frames);
     TRY(chain_follow(&log->chain, atomic_load(&shared->active_ordinal), error));
-    TRY(flush_range(log, from, to, must_rewrite, error));
+    TRY(flush_range(log, from, to, atomic_load(&shared->must_rewrite) != 0, error));
     if (!STEP_IS_ON(STEP_COMMIT_BOUND))
         to = atomic_load(&shared->tail_lsn);
     if (atomic_load(&shared->is_failed) != 0)
@@ -129,6 +129,7 @@ static pawl_status flush_lead(struct log *log, bool must_rewrite, pawl_error *er
     atomic_store(&shared->synced_frames, frames);
     os_step(log->os);
     atomic_store(&shared->durable_lsn, to);
+    atomic_store(&shared->must_rewrite, 0);
     return PAWL_OK;
 }
 
@@ -139,8 +140,13 @@ static pawl_status flush_try_lead(struct log *log, shared_owner dead, pawl_error
                               : shared_owner_replace(&shared->sync_owner, dead, log->slots.self);
     if (!has_lead)
         return PAWL_OK;
+    /* It stays owed until somebody has done it: this one may fail at it, or die. */
+    if (dead != 0)
+        atomic_store(&shared->must_rewrite, 1);
     flush_gather(log);
-    const pawl_status status = flush_lead(log, dead != 0, error);
+    const pawl_status status = flush_lead(log, error);
+    if (!STEP_IS_ON(STEP_COMMIT_OWED))
+        atomic_store(&shared->must_rewrite, 0);
     shared_owner_drop(log->os, &shared->sync_owner);
     shared_event_raise(log->os, &shared->durable_event, &shared->durable_waiters);
     return status;

@@ -96,7 +96,7 @@ static pawl_status recover_unlink(struct log *log, uint64_t ordinal, pawl_error 
     char name[SEGMENT_NAME_BYTES];
     segment_name(ordinal, name);
     int failed = os_unlink(log->os, log->dir, name);
-    if (failed == 0)
+    if (failed == 0 && STEP_IS_ON(STEP_RECOVERY_REMOVE_SYNC))
         failed = os_dir_sync(log->os, log->dir);
     if (failed != 0)
         return error_os(error, failed, name, 0, "cannot remove %s, which is no part of the log",

@@ -438,11 +438,6 @@ static bool scan_has_file_after(const struct scan *scan, uint64_t ordinal) {
 
 pawl_status scan_run(struct scan *scan, pawl_error *error) {
     TRY(scan_list(scan, error));
-    if (!scan->must_not_write && STEP_IS_ON(STEP_RECOVERY_SYNC_NAMES)) {
-        const int failed = os_dir_sync(scan->os, scan->dir);
-        if (failed != 0)
-            return error_os(error, failed, "log", 0, "cannot sync the names of the segments");
-    }
     TRY(scan_look(scan, error));
     bool has_changed;
     do {

@@ -81,6 +81,7 @@ struct shared {
     _Atomic uint32_t sync_owner;
     _Atomic uint32_t durable_event; /* counts up when durable_lsn or is_failed has changed */
     _Atomic uint32_t durable_waiters;
+    _Atomic uint32_t must_rewrite; /* a leader died: what is not durable is written again first */
     _Atomic uint32_t group_frames; /* how many frames the last sync made durable */
     _Atomic uint64_t durable_lsn;
     _Atomic uint64_t synced_frames; /* sync_frames when the last sync began */

@@ -339,14 +339,10 @@ pawl_status supply_refill_reserve(struct log *log, pawl_error *error) {
         const bool is_missing = failed == 0 && stat.bytes < wanted;
         if (is_missing)
             failed = os_file_zero_fill(log->os, file, 0, wanted);
-        if (is_missing && failed == 0)
-            failed = os_file_sync(log->os, file);
         if (is_missing && failed != 0)
             (void)os_file_truncate(log->os, file, 0); /* not half a reserve */
         const int close_failed = os_file_close(log->os, file);
         failed = failed != 0 ? failed : close_failed;
-        if (is_missing && failed == 0)
-            failed = os_dir_sync(log->os, log->dir);
         if (failed != 0)
             return error_os(error, failed, reserve_names[i], 0, "cannot make the reserve");
     }
@@ -358,7 +354,8 @@ pawl_status supply_refill_reserve(struct log *log, pawl_error *error) {
 static pawl_status supply_next(struct log *log, uint64_t bytes, enum log_class class,
                                uint64_t deadline, pawl_error *error) {
     /* What is ready could be begun while it is worked on: it is taken back first. */
-    TRY(supply_publish_next(log, 0, false, deadline, error));
+    if (STEP_IS_ON(STEP_SUPPLY_RETRACT))
+        TRY(supply_publish_next(log, 0, false, deadline, error));
     struct supply_file next;
     TRY(supply_choose(log, &next, error));
     const uint64_t needed = SEGMENT_START_FRAME_BYTES + bytes + core_footer_bytes();

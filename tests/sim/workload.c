@@ -30,6 +30,7 @@ struct run {
     size_t operations;     /* of each actor between opening and closing */
     uint64_t syncs_failed; /* before the last recovery */
     uint64_t recovery;     /* the last one */
+    uint64_t marked_lsn;   /* a mark was confirmed that proves so much */
     uint64_t latched;      /* the recovery since which somebody was told that a sync failed */
 };
 
@@ -39,6 +40,7 @@ struct actor {
     struct os *os;
     struct log *log;
     uint64_t recovery;        /* since which the handle is open */
+    uint64_t appended_lsn;    /* the end of what it has appended */
     _Atomic uint32_t helpers; /* threads that use the handle, but the first */
 };
 
@@ -58,9 +60,12 @@ static void expect_explained(struct run *run, const char *what, pawl_status stat
 /* ---- Reading ---- */
 
 static pawl_status read_one(struct run *run, struct oracle_reading *reading,
-                            struct log_reader *reader, enum log_reach reach, pawl_error *error) {
+                            struct log_reader *reader, enum log_reach reach, uint64_t *proved_lsn,
+                            pawl_error *error) {
     struct log_view view;
     TRY(log_reader_next(reader, reach, &view, error));
+    if (view.header.durable_lsn > *proved_lsn)
+        *proved_lsn = view.header.durable_lsn;
     if (view.header.payload_bytes == 0)
         return PAWL_OK;
     const uint8_t *payload;
@@ -80,11 +85,16 @@ static void read_all(struct run *run, struct log *log) {
         return;
     }
     struct oracle_reading *reading = oracle_read_begin(&run->oracle);
+    uint64_t proved_lsn = 0;
+    const uint64_t marked_lsn = run->marked_lsn;
     while (status == PAWL_OK)
-        status = read_one(run, reading, reader, LOG_TO_TAIL, &error);
+        status = read_one(run, reading, reader, LOG_TO_TAIL, &proved_lsn, &error);
     expect_explained(run, "reading", status, &error);
     if (status == PAWL_EMPTY)
         oracle_read_end(&run->oracle, reading, log_first(log), log_reader_lsn(reader));
+    if (status == PAWL_EMPTY && proved_lsn < marked_lsn)
+        oracle_complain(&run->oracle, "%llu was marked as durable, and the log proves %llu",
+                        (unsigned long long)marked_lsn, (unsigned long long)proved_lsn);
     log_reader_close(reader);
 }
 
@@ -121,10 +131,13 @@ static pawl_status append_one(struct actor *actor, uint32_t bytes, uint16_t flag
     uint64_t lsn;
     pawl_error error;
     const pawl_status status = log_append(actor->log, &draft, &lsn, ret_end_lsn, &error);
-    if (status == PAWL_OK)
+    if (status == PAWL_OK) {
         oracle_appended(&run->oracle, number, lsn, *ret_end_lsn);
-    else
+        if (*ret_end_lsn > actor->appended_lsn)
+            actor->appended_lsn = *ret_end_lsn;
+    } else {
         oracle_refused(&run->oracle, number);
+    }
     expect_explained(run, "appending", status, &error);
     return status;
 }
@@ -181,6 +194,8 @@ static pawl_status do_mark(struct actor *actor) {
     const uint64_t tail = log_tail(actor->log);
     const pawl_status status = log_mark(actor->log, 0, deadline_of(actor), &error);
     note_promise(actor, status, tail);
+    if (status == PAWL_OK && tail > actor->run->marked_lsn)
+        actor->run->marked_lsn = tail;
     expect_explained(actor->run, "marking", status, &error);
     return status;
 }
@@ -194,8 +209,9 @@ static pawl_status do_follow(struct actor *actor) {
     if (status != PAWL_OK)
         return status;
     struct oracle_reading *reading = oracle_read_begin(&run->oracle);
+    uint64_t proved_lsn = 0;
     for (unsigned i = 0; i < 20 && status == PAWL_OK; i++)
-        status = read_one(run, reading, reader, LOG_TO_CONFIRMABLE, &error);
+        status = read_one(run, reading, reader, LOG_TO_CONFIRMABLE, &proved_lsn, &error);
     expect_explained(run, "following", status, &error);
     log_reader_close(reader);
     return status == PAWL_EMPTY ? PAWL_OK : status;
@@ -276,6 +292,7 @@ static pawl_status actor_open(struct actor *actor, bool is_exclusive) {
         if (status == PAWL_OK) {
             note_opening(run, &opening);
             actor->recovery = opening.recovery;
+            actor->appended_lsn = 0;
         }
         expect_explained(run, "opening", status, &error);
         if (!oracle_is_content(&run->oracle))
@@ -286,8 +303,10 @@ static pawl_status actor_open(struct actor *actor, bool is_exclusive) {
 
 static void actor_close(struct actor *actor) {
     pawl_error error;
+    /* Closing syncs what was written through the handle. */
+    const uint64_t appended_lsn = actor->appended_lsn;
     const pawl_status status = log_close(actor->log, &error);
-    note_promise(actor, status, 0);
+    note_promise(actor, status, appended_lsn);
     expect_explained(actor->run, "closing", status, &error);
 }
 
