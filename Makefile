@@ -11,10 +11,13 @@ UNIT := test_status test_bytes test_hash test_os_posix test_os_posix_process tes
 	test_identity test_window test_frame test_record test_segment test_footer test_shared \
 	test_slots test_chain test_recovery test_scan test_commit test_tail test_flush test_supply \
 	test_log test_opening test_format_doc test_sim_prng test_sim_disk test_sim_os test_sim_sched \
-	test_sim_trace
+	test_sim_trace test_verify
+ORACLE := reader
+ORACLE_MAIN := main
+CLI := store
 SIM := disk fiber trace world machine oracle workload
 SIM_MAIN := main
-SWEEP_MAIN := sweep
+SWEEP_MAIN := sweep sweep_errors sweep_damage stage
 CRASH := players traps story actor kill stop open fork disk sync crash
 BENCH := append
 FUZZ := fuzz_frame fuzz_record fuzz_segment fuzz_recovery
@@ -97,6 +100,9 @@ objects_of = $(patsubst %.c,$(B)/%.o,$(1))
 ENGINE_C := $(call sources_in,engine,$(ENGINE))
 TOOLS_C := $(call sources_in,tools,$(TOOLS))
 UNIT_C := $(call sources_in,tests/unit,$(UNIT)) $(UNIT_RUNNER)
+ORACLE_C := $(call sources_in,tests/oracle,$(ORACLE))
+ORACLE_MAIN_C := $(call sources_in,tests/oracle,$(ORACLE_MAIN))
+CLI_C := $(call sources_in,tests/cli,$(CLI))
 SIM_C := $(call sources_in,tests/sim,$(SIM))
 SIM_MAIN_C := $(call sources_in,tests/sim,$(SIM_MAIN))
 SWEEP_MAIN_C := $(call sources_in,tests/sim,$(SWEEP_MAIN))
@@ -104,10 +110,11 @@ CRASH_C := $(call sources_in,tests/crash,$(CRASH))
 BENCH_C := $(call sources_in,tests/bench,$(BENCH))
 FUZZ_C := $(call sources_in,fuzz,$(FUZZ))
 ALL_C := $(sort $(ENGINE_C) $(TOOLS_C) $(UNIT_C) tests/plain/plain.c $(SIM_C) $(SIM_MAIN_C) \
-	$(SWEEP_MAIN_C) $(CRASH_C) $(BENCH_C) $(FUZZ_C))
+	$(SWEEP_MAIN_C) $(CRASH_C) $(BENCH_C) $(FUZZ_C) $(ORACLE_C) $(ORACLE_MAIN_C) $(CLI_C))
 
 # The test programs that there are, each of them a part of `make check` by its name.
-PROGRAMS := unit $(if $(SIM_MAIN_C),sim) $(if $(SWEEP_MAIN_C),sweep) $(if $(CRASH_C),crash)
+PROGRAMS := unit $(if $(SIM_MAIN_C),sim) $(if $(SWEEP_MAIN_C),sweep) $(if $(CRASH_C),crash) \
+	$(if $(CLI_C),cli)
 TOOL_PROGRAMS := $(if $(filter tools/main.c,$(TOOLS_C)),build/pawl)
 FUZZ_PROGRAMS := $(patsubst fuzz/%.c,$(B)/%,$(FUZZ_C))
 
@@ -159,11 +166,14 @@ build/$(SONAME): $(call objects_of,$(ENGINE_C))
 	@ln -sf $(SONAME) build/libpawl.so
 
 # The log tools use rooms below the public header, so they link the objects themselves.
-$(TOOL_PROGRAMS): build/%: $(call objects_of,$(TOOLS_C) $(ENGINE_C))
+$(B)/pawl: $(call objects_of,$(TOOLS_C) $(ENGINE_C))
 	$(SAY) LD $@
 	@$(LINK) -o $@ $^ $(TOOL_LIBS) $(LIBS)
 
-$(B)/unit: $(call objects_of,$(UNIT_C) $(SIM_C) $(ENGINE_C))
+build/pawl: $(B)/pawl
+	@cp $< $@
+
+$(B)/unit: $(call objects_of,$(UNIT_C) $(SIM_C) $(ORACLE_C) $(ENGINE_C))
 	$(SAY) LD $@
 	@$(LINK) -o $@ $^ $(UNIT_LIBS) $(LIBS)
 
@@ -171,7 +181,9 @@ $(B)/sim: $(call objects_of,$(SIM_MAIN_C) $(SIM_C) $(ENGINE_C))
 $(B)/sweep: $(call objects_of,$(SWEEP_MAIN_C) $(SIM_C) $(ENGINE_C))
 $(B)/crash: $(call objects_of,$(CRASH_C) $(ENGINE_C))
 $(B)/bench: $(call objects_of,$(BENCH_C) $(ENGINE_C))
-$(B)/sim $(B)/sweep $(B)/crash $(B)/bench:
+$(B)/oracle: $(call objects_of,$(ORACLE_MAIN_C) $(ORACLE_C))
+$(B)/cli: $(call objects_of,$(CLI_C) $(ENGINE_C)) | $(B)/pawl $(B)/oracle
+$(B)/sim $(B)/sweep $(B)/crash $(B)/bench $(B)/oracle $(B)/cli:
 	$(SAY) LD $@
 	@$(LINK) -o $@ $^ $(LIBS)
 
@@ -187,7 +199,7 @@ RUN_CHECK = MAKE='$(MAKE)' JOBS='$(JOBS)' SEEDS='$(SEEDS)' ROUNDS='$(ROUNDS)' te
 
 ## check: everything that must hold before a commit; the last line counts
 check:
-	+@$(RUN_CHECK) test tidy self-test header symbols $(PROGRAMS)
+	+@$(RUN_CHECK) test tidy self-test header symbols $(PROGRAMS) canary
 
 ## tidy: the house rules that a program can check
 tidy:
