@@ -13,8 +13,8 @@
 /* PAWL_EXISTS when the directory holds anything but what a creation leaves, or `lost+found`. */
 pawl_status create_check_empty(struct log *log, pawl_error *error);
 
-/* Is log/, which is open, as an unfinished creation leaves it? PAWL_DAMAGED when it is in use: then an
- * identity that is not there is lost, and not new. */
+/* Is log/, which is open, as an unfinished creation leaves it? PAWL_DAMAGED when it is in use: then
+ * an identity that is not there is lost, and not new. */
 pawl_status create_check_log(struct log *log, pawl_error *error);
 
 /* Makes the store: log/ and identity are open, `path` is the store's. */

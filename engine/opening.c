@@ -3,8 +3,8 @@
  * Under the door:
  *  1. Is any slot held? If not, this process is alone.
  *  2. identity is read, or, in a new store, made (create.h).
- *  3. Who is alone recovers the log (scan.h), removes what lies behind a cut, makes `shared` anew and
- *     says in it where the log ends. For who is not, `shared` is right, and it joins.
+ *  3. Who is alone recovers the log (scan.h), removes what lies behind a cut, makes `shared` anew
+ *     and says in it where the log ends. For who is not, `shared` is right, and it joins.
  *  4. It takes a slot, by which others see that it lives.
  * After a cut nothing is written yet: the segment counts as closed, and the first append begins the
  * next one. So recovery has nothing to finish, and a crash in it changes nothing.

@@ -76,8 +76,8 @@ enum segment_verdict segment_read_header(const uint8_t *block, size_t count,
 pawl_status segment_make(struct os *os, struct os_dir *dir, const struct segment_header *header,
                          uint64_t secret, uint64_t data_bytes, pawl_error *error);
 
-/* Zero-fills the file from `from`, where it ends, to `bytes`, without syncing it. When it fails the file is
- * as long as before. */
+/* Zero-fills the file from `from`, where it ends, to `bytes`, without syncing it. When it fails the
+ * file is as long as before. */
 pawl_status segment_extend(struct os *os, struct os_file *file, uint64_t ordinal, uint64_t from,
                            uint64_t bytes, pawl_error *error);
 

@@ -245,7 +245,7 @@ static pawl_status check_zeros(struct verify *verify, const struct walk_file *fi
         !bytes_are_zero(bytes + USED, SEGMENT_DATA_AT - USED))
         TRY(walk_tell(&verify->walk, false, file->ordinal, USED, 0, error,
                       "bytes behind the segment's header are not zero"));
-    if (!file->is_in_line) {
+    if (file->place == 0) {
         uint64_t last;
         TRY(walk_last_byte(window, SEGMENT_DATA_AT, &last, error));
         return last == 0 ? PAWL_OK
@@ -262,15 +262,15 @@ static pawl_status check_zeros(struct verify *verify, const struct walk_file *fi
                                  "bytes behind the footer are not zero");
 }
 
-static uint64_t piece_end(const struct walk *walk, size_t file) {
-    for (size_t i = 0; i < walk->line_count; i++) {
-        const struct walk_piece *piece = &walk->line[i];
-        if (piece->file != file || piece->first_lsn == 0)
-            continue;
-        const uint64_t end_lsn = piece->end_lsn == CHAIN_END_OPEN ? walk->lsn : piece->end_lsn;
-        return end_lsn < piece->first_lsn ? 0 : SEGMENT_DATA_AT + (end_lsn - piece->first_lsn);
-    }
-    return 0;
+/* Offset at which the log leaves a segment's file; 0 when that is not known. */
+static uint64_t piece_end(const struct walk *walk, const struct walk_file *file) {
+    if (file->place == 0)
+        return 0;
+    const struct walk_piece *piece = &walk->line[file->place - 1];
+    const uint64_t end_lsn = piece->end_lsn == CHAIN_END_OPEN ? walk->lsn : piece->end_lsn;
+    if (piece->first_lsn == 0 || end_lsn < piece->first_lsn)
+        return 0;
+    return SEGMENT_DATA_AT + (end_lsn - piece->first_lsn);
 }
 
 static pawl_status check_beside(struct verify *verify, pawl_error *error) {
@@ -286,7 +286,7 @@ static pawl_status check_beside(struct verify *verify, pawl_error *error) {
         if (opened == PAWL_NOT_FOUND)
             continue;
         TRY(opened);
-        const pawl_status status = check_zeros(verify, file, piece_end(walk, i), &window, error);
+        const pawl_status status = check_zeros(verify, file, piece_end(walk, file), &window, error);
         walk_close(&window);
         TRY(status);
     }

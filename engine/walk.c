@@ -292,11 +292,17 @@ static bool walk_may_be_in_line(const struct walk *walk, size_t at) {
 
 /* The file of `key`, or walk->count. */
 static size_t walk_find(const struct walk *walk, uint64_t key) {
-    for (size_t at = 0; at < walk->count; at++) {
-        if (walk->files[at].key == key && walk_may_be_in_line(walk, at))
-            return at;
+    size_t low = 0, high = walk->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (walk->files[middle].key < key)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return walk->count;
+    const bool is_found =
+        low < walk->count && walk->files[low].key == key && walk_may_be_in_line(walk, low);
+    return is_found ? low : walk->count;
 }
 
 /* The nearest before `at` that begins as it must, or walk->count. */
@@ -322,7 +328,6 @@ static size_t walk_head(const struct walk *walk) {
 
 static void walk_push(struct walk *walk, size_t file, uint64_t end_lsn) {
     const struct walk_file *pushed = &walk->files[file];
-    walk->files[file].is_in_line = true;
     walk->line[walk->line_count++] = (struct walk_piece){
         .file = file,
         .first_lsn = pushed->start_verdict == CHAIN_START_WHOLE ? pushed->start_header.lsn : 0,
@@ -336,6 +341,8 @@ static void walk_turn_line(struct walk *walk) {
         walk->line[i] = walk->line[j - 1];
         walk->line[j - 1] = piece;
     }
+    for (size_t i = 0; i < walk->line_count; i++)
+        walk->files[walk->line[i].file].place = i + 1;
 }
 
 /* From the newest segment that has begun backwards by what each names as its predecessor. */

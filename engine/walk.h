@@ -54,7 +54,7 @@ struct walk_file {
     struct segment_start start;
     bool has_content; /* something behind a header that is not right */
     bool is_gone;     /* it was listed and then could not be found */
-    bool is_in_line;
+    size_t place;     /* in the line, from 1; 0: it is not in it */
 };
 
 /* One segment of the line. */

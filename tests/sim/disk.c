@@ -1,5 +1,6 @@
 #include "disk.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,10 +87,12 @@ static void inodes_collect(struct disk *disk) {
     }
 }
 
+static void name_copy(char to[DISK_NAME_BYTES], const char *from) {
+    (void)snprintf(to, DISK_NAME_BYTES, "%s", from);
+}
+
 static void inode_call(struct disk *disk, int inode, const char *name) {
-    char *called = disk->inodes[inode].name;
-    strncpy(called, name, DISK_NAME_BYTES - 1);
-    called[DISK_NAME_BYTES - 1] = '\0';
+    name_copy(disk->inodes[inode].name, name);
 }
 
 void disk_init(struct disk *disk, uint64_t blocks_max) {
@@ -133,8 +136,7 @@ static void names_set(struct disk_name *names, size_t *count, int dir, const cha
         abort();
     names[at].dir = dir;
     names[at].inode = inode;
-    strncpy(names[at].name, name, DISK_NAME_BYTES - 1);
-    names[at].name[DISK_NAME_BYTES - 1] = '\0';
+    name_copy(names[at].name, name);
     if (at == *count)
         ++*count;
 }
@@ -151,9 +153,9 @@ static void change_note(struct disk *disk, enum disk_op op, int dir, const char 
         abort();
     struct disk_change *change = &disk->changes[disk->change_count++];
     *change = (struct disk_change){.op = op, .dir = dir, .inode = inode};
-    strncpy(change->name, name, DISK_NAME_BYTES - 1);
+    name_copy(change->name, name);
     if (to != NULL)
-        strncpy(change->to, to, DISK_NAME_BYTES - 1);
+        name_copy(change->to, to);
 }
 
 static void change_apply(const struct disk_change *change, struct disk_name *names, size_t *count) {

@@ -1,5 +1,5 @@
-/* stage: one process on one disk, for the sweeps: a store made once, then changed and opened again and
- * again.
+/* stage: one process on one disk, for the sweeps: a store made once, then changed and opened again
+ * and again.
  */
 #ifndef PAWL_TESTS_SIM_STAGE_H
 #define PAWL_TESTS_SIM_STAGE_H

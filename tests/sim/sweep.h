@@ -12,9 +12,9 @@ struct sweep_report {
 /* Every call of the seam, failing once and from then on, under every operation. */
 void sweep_errors(struct sweep_report *report);
 
-/* Every bit of every header, a sample of the bodies' bits, every length of the last segment, every file
- * deleted, doubled, renamed, swapped, and replaced by its older self. Counts the recovery table's rows;
- * one that is never met counts as failed. */
+/* Every bit of every header, a sample of the bodies' bits, every length of the last segment, every
+ * file deleted, doubled, renamed, swapped, and replaced by its older self. Counts the recovery
+ * table's rows; one that is never met counts as failed. */
 void sweep_damage(struct sweep_report *report);
 
 #endif
