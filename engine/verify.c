@@ -303,16 +303,21 @@ static pawl_status look_at_use(struct verify *verify, struct verify_use *ret_use
     TRY(slots_find_door(&verify->slots, &is_door_held, error));
     TRY(slots_are_free(&verify->slots, &is_free, &slot, error));
     use.is_in_use = is_door_held || !is_free;
-    if (!is_door_held && !is_free) {
-        const pawl_status status =
-            shared_look(verify->os, verify->store_dir, &verify->identity, &use.glance);
-        if (status == PAWL_NO_MEMORY)
-            return error_set(error, status, "no memory to look at %s", SHARED_NAME);
-        TRY(slots_find_door(&verify->slots, &is_door_held, error));
-        use.has_glance = status == PAWL_OK && !is_door_held;
-    }
+    use.has_glance = !is_door_held && !is_free;
+    const pawl_status status =
+        shared_look(verify->os, verify->store_dir, &verify->identity, &use.glance);
+    if (status == PAWL_NO_MEMORY)
+        return error_set(error, status, "no memory to look at %s", SHARED_NAME);
+    TRY(slots_find_door(&verify->slots, &is_door_held, error));
+    use.has_glance = use.has_glance && status == PAWL_OK && !is_door_held;
     *ret_use = use;
     return PAWL_OK;
+}
+
+/* Nobody came or went, as far as can be told: who has the store alone leaves nothing in `shared`. */
+static bool is_same_use(const struct verify_use *a, const struct verify_use *b) {
+    return a->is_in_use == b->is_in_use && a->has_glance == b->has_glance &&
+           a->glance.opening == b->glance.opening;
 }
 
 static void keep_scanned(struct verify *verify, const struct pawl_error *found,
@@ -330,39 +335,94 @@ static void keep_scanned(struct verify *verify, const struct pawl_error *found,
     verify->has_scanned = true;
 }
 
-/* A closed store: where would an opening find the log's end? */
-static pawl_status decide_end(struct verify *verify, pawl_error *error) {
+/* What a scan came to. */
+struct verify_scan {
+    pawl_status status;
+    enum recovery_row row;
+    uint64_t end_ordinal, end_lsn, proof_lsn, torn_bytes;
+    pawl_error error; /* for a status, or a row that is damage */
+};
+
+static void scan_once(struct verify *verify, struct verify_scan *ret_found) {
     struct scan scan;
-    struct walk *walk = &verify->walk;
-    pawl_error found = {0};
+    struct verify_scan *found = ret_found;
+    memset(found, 0, sizeof *found);
     scan_init(&scan, verify->os, verify->dir, &verify->identity);
     scan.must_not_write = true;
-    pawl_status status = scan_run(&scan, &found);
-    walk->end = WALK_TO_LAST;
-    walk->proof_lsn = scan.proof_lsn;
-    if (status == PAWL_DAMAGED) {
-        keep_scanned(verify, &found, found.sentence);
-    } else if (status != PAWL_OK) {
-        if (error != NULL)
-            *error = found;
-    } else if (recovery_is_damage(scan.row)) {
-        (void)scan_damage(&scan, &found);
-        keep_scanned(verify, &found, recovery_row_sentence(scan.row));
-    } else {
-        walk->end = WALK_TO_POSITION;
-        walk->end_ordinal = scan.files[scan.end_file].ordinal;
-        walk->end_lsn = scan.end_lsn;
-        verify->report.torn_bytes = scan.row == RECOVERY_CLEAN ? 0 : scan.torn_bytes;
+    found->status = scan_run(&scan, &found->error);
+    found->row = scan.row;
+    found->end_lsn = scan.end_lsn;
+    found->proof_lsn = scan.proof_lsn;
+    if (found->status == PAWL_OK && recovery_is_damage(scan.row))
+        (void)scan_damage(&scan, &found->error);
+    else if (found->status == PAWL_OK) {
+        found->end_ordinal = scan.files[scan.end_file].ordinal;
+        found->torn_bytes = scan.row == RECOVERY_CLEAN ? 0 : scan.torn_bytes;
     }
     scan_deinit(&scan);
-    return status == PAWL_DAMAGED ? PAWL_OK : status;
 }
 
-static pawl_status decide(struct verify *verify, const struct verify_use *use, pawl_error *error) {
+static bool is_well(const struct verify_scan *found) {
+    return found->status == PAWL_OK && !recovery_is_damage(found->row);
+}
+
+/* Scans a closed store. Somebody may open it meanwhile, and then the parts of the scan do not fit
+ * together: what is not well counts only when a second look finds the same. */
+static pawl_status scan_closed(struct verify *verify, struct verify_use *use,
+                               struct verify_scan *ret_found, pawl_error *error) {
+    enum { TRIES = 8 };
+    struct verify_scan before, found;
+    scan_once(verify, &found);
+    for (int try = 0; try < TRIES && !is_well(&found); try++) {
+        struct verify_use now;
+        before = found;
+        TRY(look_at_use(verify, &now, error));
+        const bool is_same = is_same_use(&now, use);
+        *use = now;
+        if (now.is_in_use)
+            return PAWL_OK;
+        scan_once(verify, &found);
+        if (is_same && found.status == before.status && found.row == before.row &&
+            found.end_lsn == before.end_lsn && found.proof_lsn == before.proof_lsn)
+            break;
+    }
+    *ret_found = found;
+    return PAWL_OK;
+}
+
+/* A closed store: where would an opening find the log's end? */
+static pawl_status decide_closed(struct verify *verify, const struct verify_scan *found,
+                                 pawl_error *error) {
     struct walk *walk = &verify->walk;
-    verify->report.is_in_use = use->is_in_use;
-    if (!use->is_in_use)
-        return decide_end(verify, error);
+    walk->proof_lsn = found->proof_lsn;
+    if (is_well(found)) {
+        walk->end = WALK_TO_POSITION;
+        walk->end_ordinal = found->end_ordinal;
+        walk->end_lsn = found->end_lsn;
+        verify->report.torn_bytes = found->torn_bytes;
+        return PAWL_OK;
+    }
+    if (found->status != PAWL_OK && found->status != PAWL_DAMAGED) {
+        if (error != NULL)
+            *error = found->error;
+        return found->status;
+    }
+    walk->end = WALK_TO_LAST;
+    keep_scanned(verify, &found->error,
+                 found->status == PAWL_OK ? recovery_row_sentence(found->row)
+                                          : found->error.sentence);
+    return PAWL_OK;
+}
+
+static pawl_status decide(struct verify *verify, struct verify_use *use, pawl_error *error) {
+    struct walk *walk = &verify->walk;
+    if (!use->is_in_use) {
+        struct verify_scan found;
+        TRY(scan_closed(verify, use, &found, error));
+        if (!use->is_in_use)
+            return decide_closed(verify, &found, error);
+    }
+    verify->report.is_in_use = true;
     walk->end = WALK_TO_FLUX;
     walk->end_ordinal = use->has_glance ? use->glance.active_ordinal : SEGMENT_ORDINAL_MAX;
     walk->end_lsn = use->has_glance ? use->glance.tail_lsn : 0;
@@ -385,7 +445,7 @@ static void conclude(struct verify *verify, const struct verify_use *use) {
         report->durable_lsn = use->glance.durable_lsn;
 }
 
-static pawl_status run_log(struct verify *verify, const struct verify_use *use, pawl_error *error) {
+static pawl_status run_log(struct verify *verify, struct verify_use *use, pawl_error *error) {
     struct walk *walk = &verify->walk;
     TRY(decide(verify, use, error));
     TRY(walk_files(walk, error));
@@ -420,9 +480,7 @@ pawl_status verify_run(struct verify *verify, const struct verify_options *optio
         TRY(look_at_use(verify, &before, error));
         TRY(run_log(verify, &before, error));
         TRY(look_at_use(verify, &after, error));
-        verify->report.has_changed = before.is_in_use != after.is_in_use ||
-                                     before.has_glance != after.has_glance ||
-                                     before.glance.opening != after.glance.opening;
+        verify->report.has_changed = !is_same_use(&before, &after);
     }
     *ret_report = verify->report;
     return PAWL_OK;

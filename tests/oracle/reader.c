@@ -113,11 +113,14 @@ static bool read_identity(struct store *store, int dir) {
         if (is_identity(bytes + at))
             copy = bytes + at;
     }
+    const bool is_newer = copy != NULL && number(copy + 8, 4) != 0;
     if (copy != NULL) {
         memcpy(store->uuid, copy + 16, 16);
         store->secret = number(copy + 32, 8);
     }
     free(bytes);
+    if (is_newer)
+        return conclude(store, READER_FAILED, "a newer format");
     return copy != NULL || conclude(store, READER_NO_STORE, "no whole identity");
 }
 
