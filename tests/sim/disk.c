@@ -318,6 +318,13 @@ void disk_sync_failing(struct disk *disk, int at, struct prng *prng) {
     }
 }
 
+void disk_forget_errors(struct disk *disk) {
+    for (int i = 0; i < disk->inode_count; i++) {
+        if (disk->inodes[i].opens == 0)
+            disk->inodes[i].error_is_new = false;
+    }
+}
+
 void disk_drop_cache(struct disk *disk, int at) {
     struct disk_inode *inode = &disk->inodes[at];
     if (inode->is_mapped)

@@ -100,6 +100,8 @@ void disk_truncate(struct disk *disk, int inode, size_t bytes);
 void disk_sync(struct disk *disk, int inode);
 /* The device failed a sync: the pages are clean, and on the disk some sectors are as before. */
 void disk_sync_failing(struct disk *disk, int inode, struct prng *prng);
+/* What nobody was told of yet is forgotten with the inode, where nobody has it open. */
+void disk_forget_errors(struct disk *disk);
 /* Clean sectors are read anew from the disk. A mapped file keeps all: its pages are dirty. */
 void disk_drop_cache(struct disk *disk, int inode);
 /* The bytes for a mapping: they stay where they are, at most DISK_MAPPED_BYTES. Counts as an open

@@ -151,6 +151,7 @@ void world_heal(struct world *world) {
     memset(world->fail, 0, sizeof world->fail);
     memset(world->plans, 0, sizeof world->plans);
     world->disk.blocks_max = UINT64_MAX / 2;
+    disk_forget_errors(&world->disk);
     for (size_t i = 0; i < WORLD_PROCESSES; i++) {
         if (world->processes[i].state == PROCESS_STOPPED)
             process_continue(&world->processes[i]);

@@ -40,7 +40,7 @@
     X(FAULT_EVICT)         /* the cache forgets a file's clean pages by itself */                  \
     X(FAULT_WAKE)          /* a wait ends for no reason */                                         \
     X(FAULT_ORDER)         /* names are listed, waiters woken in another order */                  \
-    X(FAULT_GARBAGE)       /* a sector in flight at a power cut is neither old nor new */
+    X(FAULT_GARBAGE)       /* a sector in flight at a power cut is neither old nor new: D2 broken */
 
 enum fault {
 #define X(name) name,
@@ -114,7 +114,8 @@ const char *world_complaint(const struct world *world);
 uint64_t world_hash(const struct world *world); /* of every call so far, see trace.h */
 uint64_t world_calls(const struct world *world);
 
-/* No fault any more; who is stopped goes on. */
+/* No fault any more; who is stopped goes on. An error that is still to be told is, to those who have
+ * the file open. */
 void world_heal(struct world *world);
 
 /* A process that runs `main` and then ends; -1 when there are too many. */

@@ -247,6 +247,29 @@ Test(sim_os, an_error_of_the_write_back_is_told_to_all_who_have_it_open) {
     world_free(scene.world);
 }
 
+static void unsynced_main(struct process *process, void *context) {
+    struct scene *scene = context;
+    struct os *os = process_os(process);
+    struct os_file *file = open_file(scene, os, "a", CREATE);
+    EXPECT(scene, write_all(os, file, 'n') == 0);
+    (void)os_file_close(os, file);
+}
+
+Test(sim_os, an_error_that_nobody_was_told_of_waits_until_faults_end) {
+    for (int is_healed = 0; is_healed < 2; is_healed++) {
+        struct scene scene = scene_make(NULL);
+        world_plan_fault(scene.world, FAULT_WRITE_BACK, 1);
+        cr_assert_eq(perform(&scene, unsynced_main), WORLD_QUIET);
+        if (is_healed)
+            world_heal(scene.world);
+        cr_assert_eq(perform(&scene, writer_main), WORLD_QUIET);
+        cr_assert_eq(scene.result, is_healed ? 0 : EIO);
+        cr_assert_eq(perform(&scene, writer_main), WORLD_QUIET);
+        cr_assert_eq(scene.result, 0);
+        world_free(scene.world);
+    }
+}
+
 /* ---- Locks ---- */
 
 static void locks_main(struct process *process, void *context) {
