@@ -114,8 +114,8 @@ const char *world_complaint(const struct world *world);
 uint64_t world_hash(const struct world *world); /* of every call so far, see trace.h */
 uint64_t world_calls(const struct world *world);
 
-/* No fault any more; who is stopped goes on. An error that is still to be told is, to those who have
- * the file open. */
+/* No fault any more; who is stopped goes on. An error that is still to be told will be, to whoever
+ * has the file open. */
 void world_heal(struct world *world);
 
 /* A process that runs `main` and then ends; -1 when there are too many. */
