@@ -48,6 +48,8 @@ pawl_status chain_push(struct chain *chain, uint64_t ordinal, uint64_t first_lsn
         struct chain_entry *last = &chain->entries[chain->count - 1];
         CHECK(last->ordinal < ordinal && last->first_lsn < first_lsn, error);
         last->end_lsn = first_lsn;
+    } else {
+        atomic_store(&chain->first_lsn, first_lsn);
     }
     chain->entries[chain->count++] = (struct chain_entry){ordinal, first_lsn, CHAIN_END_OPEN};
     return PAWL_OK;
@@ -126,6 +128,8 @@ pawl_status chain_load(struct chain *chain, uint64_t active_ordinal, pawl_error 
             (struct chain_entry){ordinal, start.end_lsn, CHAIN_END_OPEN};
         ordinal = start.predecessor;
     }
+    if (chain->count == 0)
+        return chain_missing(active_ordinal, false, error);
     for (size_t i = 0, j = chain->count - 1; i < j; i++, j--) {
         const struct chain_entry entry = chain->entries[i];
         chain->entries[i] = chain->entries[j];
@@ -136,6 +140,7 @@ pawl_status chain_load(struct chain *chain, uint64_t active_ordinal, pawl_error 
         if (chain->entries[i].end_lsn <= chain->entries[i].first_lsn)
             return chain_missing(chain->entries[i + 1].ordinal, true, error);
     }
+    atomic_store(&chain->first_lsn, chain->entries[0].first_lsn);
     return PAWL_OK;
 }
 

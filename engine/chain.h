@@ -42,6 +42,7 @@ struct chain {
     struct mutex mutex;
     struct chain_entry *entries;
     size_t count, capacity;
+    _Atomic uint64_t first_lsn; /* of the first entry, for who asks without the mutex */
     struct chain_file files[CHAIN_FILES];
     uint64_t uses;
 };
@@ -65,6 +66,11 @@ bool chain_find(struct chain *chain, uint64_t lsn, struct chain_entry *ret_entry
 
 /* How many segments reach beyond `lsn`. */
 size_t chain_count_beyond(struct chain *chain, uint64_t lsn);
+
+/* Where the first entry begins; 0 when there is none. */
+static inline uint64_t chain_first_lsn(struct chain *chain) {
+    return atomic_load(&chain->first_lsn);
+}
 
 /* The last entry. */
 struct chain_entry chain_last(struct chain *chain);

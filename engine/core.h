@@ -54,6 +54,14 @@ static inline uint64_t core_until(struct os *os, uint64_t slice_ns, uint64_t dea
     return until < deadline ? until : deadline;
 }
 
+/* PAWL_FORKED in a child that was forked after the opening: its descriptors are closed. */
+static inline pawl_status core_usable(struct log *log, pawl_error *error) {
+    if (os_is_forked_child(log->os))
+        return error_set(error, PAWL_FORKED,
+                         "the store was opened before this process was forked; open it again");
+    return PAWL_OK;
+}
+
 static inline pawl_status core_failed(struct log *log, pawl_error *error) {
     struct shared *shared = log->shared;
     char name[SEGMENT_NAME_BYTES];

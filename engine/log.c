@@ -10,13 +10,6 @@
 
 enum { SUPPLY_TRIES = 64 };
 
-static pawl_status log_usable(struct log *log, pawl_error *error) {
-    if (os_is_forked_child(log->os))
-        return error_set(error, PAWL_FORKED,
-                         "the store was opened before this process was forked; open it again");
-    return PAWL_OK;
-}
-
 /* Waits, without the append lock, for what tail_make_room() has asked for. */
 static pawl_status log_help_room(struct log *log, pawl_status asked, uint64_t bytes,
                                  enum log_class class, uint64_t deadline, pawl_error *error) {
@@ -34,7 +27,7 @@ static pawl_status log_help_room(struct log *log, pawl_status asked, uint64_t by
 
 pawl_status log_lock(struct log *log, uint64_t bytes, enum log_class class, uint64_t deadline,
                      pawl_error *error) {
-    TRY(log_usable(log, error));
+    TRY(core_usable(log, error));
     if (bytes > FRAME_BYTES_MAX)
         return error_set(error, PAWL_TOO_LARGE, "a frame of %llu bytes; at most %d",
                          (unsigned long long)bytes, FRAME_BYTES_MAX);
@@ -65,13 +58,13 @@ pawl_status log_append(struct log *log, const struct log_draft *draft, uint64_t 
 }
 
 pawl_status log_wait_durable(struct log *log, uint64_t lsn, uint64_t deadline, pawl_error *error) {
-    TRY(log_usable(log, error));
+    TRY(core_usable(log, error));
     return flush_wait(log, lsn, deadline, error);
 }
 
 pawl_status log_wait_tail(struct log *log, uint64_t lsn, uint64_t deadline, pawl_error *error) {
     struct shared *shared = log->shared;
-    TRY(log_usable(log, error));
+    TRY(core_usable(log, error));
     pawl_status status = PAWL_OK;
     atomic_fetch_add(&shared->tail_waiters, 1);
     for (;;) {
@@ -94,7 +87,7 @@ pawl_status log_wait_tail(struct log *log, uint64_t lsn, uint64_t deadline, pawl
 }
 
 uint64_t log_first(struct log *log) {
-    return log->chain.entries[0].first_lsn;
+    return chain_first_lsn(&log->chain);
 }
 
 uint64_t log_tail(struct log *log) {
@@ -130,14 +123,14 @@ static pawl_status log_append_mark(struct log *log, uint16_t flags, uint64_t *re
 
 pawl_status log_mark(struct log *log, uint16_t flags, uint64_t deadline, pawl_error *error) {
     uint64_t end_lsn;
-    TRY(log_usable(log, error));
+    TRY(core_usable(log, error));
     TRY(flush_wait(log, log_tail(log), deadline, error));
     TRY(log_append_mark(log, flags, &end_lsn, deadline, error));
     return STEP_IS_ON(STEP_MARK_SYNC) ? flush_wait(log, end_lsn, deadline, error) : PAWL_OK;
 }
 
 pawl_status log_maintain(struct log *log, pawl_error *error) {
-    TRY(log_usable(log, error));
+    TRY(core_usable(log, error));
     struct shared *shared = log->shared;
     if (atomic_load(&shared->is_failed) != 0)
         return core_failed(log, error);

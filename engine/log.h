@@ -8,7 +8,8 @@
  *
  * Threads: a log may be used by any number of threads; log_append only between log_lock and
  * log_unlock of the same thread. A reader belongs to one thread at a time.
- * Deadlines are times on the boot clock (os.h).
+ * Deadlines are times on the boot clock (os.h). In a child that was forked after the opening every
+ * call that can fail answers PAWL_FORKED, but for log_close(), which frees the handle there.
  */
 #ifndef PAWL_ENGINE_LOG_H
 #define PAWL_ENGINE_LOG_H
@@ -74,7 +75,8 @@ struct log_draft {
 /* Takes the append lock with room for frames of `bytes` in all. The log has then no other appender,
  * and log_tail() stands still until log_unlock().
  * PAWL_BUSY: another process holds it past the deadline; the sentence names it. PAWL_DISK_FULL,
- * PAWL_TOO_LARGE, PAWL_FAILED, PAWL_DAMAGED, PAWL_IO. Nothing is held on failure. */
+ * PAWL_TOO_LARGE, PAWL_FAILED, PAWL_DAMAGED, PAWL_IO, PAWL_INTERRUPTED (log_interrupt(), while it
+ * would have to wait). Nothing is held on failure. */
 pawl_status log_lock(struct log *log, uint64_t bytes, enum log_class class, uint64_t deadline,
                      pawl_error *error);
 void log_unlock(struct log *log);

@@ -98,6 +98,7 @@ static pawl_status reader_read(struct log_reader *reader, enum log_reach reach,
 
 pawl_status log_reader_next(struct log_reader *reader, enum log_reach reach,
                             struct log_view *ret_view, pawl_error *error) {
+    TRY(core_usable(reader->log, error));
     const uint64_t tail =
         atomic_load_explicit(&reader->log->shared->tail_lsn, memory_order_acquire);
     if (reader->lsn >= tail)
@@ -115,6 +116,7 @@ pawl_status log_reader_next(struct log_reader *reader, enum log_reach reach,
 
 pawl_status log_reader_payload(struct log_reader *reader, struct log_view *view,
                                const uint8_t **ret_payload, pawl_error *error) {
+    TRY(core_usable(reader->log, error));
     const size_t size = frame_header_frame_bytes(&view->header);
     const uint8_t *bytes;
     size_t count;

@@ -368,7 +368,7 @@ void tail_deinit(struct log *log) {
     os_release(log->os, log->buffer, log->buffer_bytes);
     log->buffer = NULL;
     log->buffer_bytes = 0;
-    if (log->active_file != NULL)
-        chain_let_go(&log->chain, log->active_file);
+    /* The chain closes it. Letting go of it would take a mutex, which in a forked child may be held
+     * by a thread that is not there. */
     log->active_file = NULL;
 }
