@@ -109,6 +109,7 @@ Test(chain, says_which_segment_is_missing_or_spoiled, .init = set_up_many_segmen
     cr_assert_eq(os_unlink(os, dir, "0000000003.seg"), 0);
     must_miss(newest, "0000000003.seg");
     must_miss(3, "0000000003.seg");
+    must_miss(0, "0000000000.seg");
     struct os_file *file = NULL;
     cr_assert_eq(os_file_open(os, dir, "0000000004.seg", OS_OPEN_READ | OS_OPEN_WRITE, &file), 0);
     cr_assert_eq(os_file_write(os, file, "x", 1, SEGMENT_DATA_AT + 70), 0);

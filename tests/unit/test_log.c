@@ -1,6 +1,8 @@
 #include "log_world.h"
 
 #include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 /* Appending and reading. */
@@ -429,6 +431,33 @@ Test(log, many_threads_of_two_handles_share_it, .init = set_up, .fini = tear_dow
     must_close(logs[1]);
 }
 
+struct asker {
+    struct log *log;
+    _Atomic uint32_t is_over;
+    uint64_t wrong;
+};
+
+static void *ask_for_first(void *context) {
+    struct asker *asker = context;
+    while (atomic_load(&asker->is_over) == 0)
+        asker->wrong += log_first(asker->log) != SEGMENT_FIRST_LSN;
+    return NULL;
+}
+
+/* The list of segments is moved in memory while it grows. */
+Test(log, tells_where_it_begins_while_it_grows, .init = set_up, .fini = tear_down) {
+    struct log *log = must_open_log(SMALL_SEGMENT);
+    struct asker asker = {.log = log};
+    pthread_t thread;
+    cr_assert_eq(pthread_create(&thread, NULL, ask_for_first, &asker), 0);
+    for (uint64_t number = 1; number <= 40; number++)
+        (void)must_append_durably(log, number, 3000);
+    atomic_store(&asker.is_over, 1);
+    cr_assert_eq(pthread_join(thread, NULL), 0);
+    cr_assert_eq(asker.wrong, 0);
+    must_close(log);
+}
+
 /* Marks and upkeep. */
 
 static uint64_t count_marks(struct log *log, struct log_view *ret_last) {
@@ -517,6 +546,46 @@ Test(log, keeps_a_reserve_that_is_no_part_of_it, .init = set_up, .fini = tear_do
     must_close(log);
 }
 
+/* A limit on the size of files stands for a full disk: no segment can be made, and what there is can
+ * be written over. */
+Test(log, on_a_full_disk_finishes_work_from_the_reserve, .init = set_up, .fini = tear_down) {
+    enum { LIMIT = SEGMENT_DATA_AT + 2000, TOO_MUCH = 6000 };
+    struct log_options options = options_of(SMALL_SEGMENT);
+    struct log_opening opening;
+    options.reserve_bytes = 16384;
+    struct log *log = must_open_with(&options, &opening);
+    (void)must_append_durably(log, 1, 40);
+    struct rlimit before;
+    cr_assert(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+    cr_assert_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+    const struct rlimit small = {.rlim_cur = LIMIT, .rlim_max = before.rlim_max};
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
+    pawl_error error = {0};
+    const pawl_status ordinary = log_lock(log, TOO_MUCH, LOG_ORDINARY, OS_NO_DEADLINE, &error);
+    const pawl_status finishing = log_lock(log, TOO_MUCH, LOG_FINISHING, OS_NO_DEADLINE, NULL);
+    const struct log_draft draft = {.time_us = 2, .flags = FRAME_MARK};
+    uint64_t lsn, end_lsn = 0;
+    pawl_status appended = PAWL_INTERNAL;
+    if (finishing == PAWL_OK) {
+        appended = log_append(log, &draft, &lsn, &end_lsn, NULL);
+        log_unlock(log);
+    }
+    const pawl_status again = log_lock(log, TOO_MUCH, LOG_ORDINARY, OS_NO_DEADLINE, NULL);
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
+    cr_assert_eq(ordinary, PAWL_DISK_FULL);
+    cr_assert_eq(error.status, PAWL_DISK_FULL);
+    cr_assert_eq(finishing, PAWL_OK);
+    cr_assert_eq(appended, PAWL_OK);
+    cr_assert_eq(again, PAWL_DISK_FULL, "what brings work in gets none of the reserve");
+    (void)must_append_durably(log, 2, 300);
+    must_read_all(log, 2);
+    must_close(log);
+    log = must_open_with(&options, &opening);
+    cr_assert_eq(opening.row, RECOVERY_CLEAN);
+    must_read_all(log, 2);
+    must_close(log);
+}
+
 /* A forked child. */
 
 /* Its exit code says what was wrong: an assertion would not reach the runner from there. */
@@ -532,7 +601,13 @@ static int misuse(struct log *log) {
         return 4;
     if (log_maintain(log, NULL) != PAWL_FORKED)
         return 5;
-    return log_close(log, NULL) == PAWL_OK ? 0 : 6;
+    struct log_reader *reader = NULL;
+    struct log_view view;
+    if (log_reader_open(log, log_first(log), &reader, NULL) != PAWL_OK ||
+        log_reader_next(reader, LOG_TO_TAIL, &view, NULL) != PAWL_FORKED)
+        return 6;
+    log_reader_close(reader);
+    return log_close(log, NULL) == PAWL_OK ? 0 : 7;
 }
 
 Test(log, refuses_a_forked_child_and_stays_with_the_parent, .init = set_up, .fini = tear_down) {
