@@ -314,7 +314,7 @@ static pawl_status look_at_use(struct verify *verify, struct verify_use *ret_use
     return PAWL_OK;
 }
 
-/* Nobody came or went, as far as can be told: who has the store alone leaves nothing in `shared`. */
+/* Nobody came or went, as far as can be told: who has the store to itself leaves no trace. */
 static bool is_same_use(const struct verify_use *a, const struct verify_use *b) {
     return a->is_in_use == b->is_in_use && a->has_glance == b->has_glance &&
            a->glance.opening == b->glance.opening;
@@ -371,10 +371,10 @@ static bool is_well(const struct verify_scan *found) {
 static pawl_status scan_closed(struct verify *verify, struct verify_use *use,
                                struct verify_scan *ret_found, pawl_error *error) {
     enum { TRIES = 8 };
-    struct verify_scan before, found;
+    struct verify_scan before, found = {0};
     scan_once(verify, &found);
     for (int try = 0; try < TRIES && !is_well(&found); try++) {
-        struct verify_use now;
+        struct verify_use now = {0};
         before = found;
         TRY(look_at_use(verify, &now, error));
         const bool is_same = is_same_use(&now, use);
@@ -417,7 +417,7 @@ static pawl_status decide_closed(struct verify *verify, const struct verify_scan
 static pawl_status decide(struct verify *verify, struct verify_use *use, pawl_error *error) {
     struct walk *walk = &verify->walk;
     if (!use->is_in_use) {
-        struct verify_scan found;
+        struct verify_scan found = {0};
         TRY(scan_closed(verify, use, &found, error));
         if (!use->is_in_use)
             return decide_closed(verify, &found, error);
@@ -476,7 +476,7 @@ pawl_status verify_run(struct verify *verify, const struct verify_options *optio
     } else if (verify->dir == NULL) {
         TRY(tell_of_file(verify, true, "log", 0, "the directory is missing", error));
     } else {
-        struct verify_use before, after;
+        struct verify_use before = {0}, after = {0};
         TRY(look_at_use(verify, &before, error));
         TRY(run_log(verify, &before, error));
         TRY(look_at_use(verify, &after, error));

@@ -53,13 +53,12 @@ pawl_status walk_open(struct walk *walk, uint64_t ordinal, struct window *ret_wi
                       pawl_error *error) {
     char name[SEGMENT_NAME_BYTES];
     segment_name(ordinal, name);
-    struct os_file *file;
-    const int failed = os_file_open(walk->os, walk->dir, name, OS_OPEN_READ, &file);
+    window_init(ret_window, walk->os, NULL, name);
+    const int failed = os_file_open(walk->os, walk->dir, name, OS_OPEN_READ, &ret_window->file);
     if (failed == ENOENT)
         return error_set(error, PAWL_NOT_FOUND, "segment %s is missing", name);
     if (failed != 0)
         return error_os(error, failed, name, 0, "cannot open segment %s", name);
-    window_init(ret_window, walk->os, file, name);
     return PAWL_OK;
 }
 

@@ -165,7 +165,9 @@ static void print_text(const struct event *event) {
     if (event->is_of_log) {
         print_log_event(event);
     } else {
-        (void)printf(" kind=%u bytes=%" PRIu32 " hex=", record->kind, record->bytes);
+        (void)printf(" kind=%u bytes=%" PRIu32, record->kind, record->bytes);
+        if (record->bytes > 0)
+            (void)fputs(" hex=", stdout);
         output_print_hex(record->body, record->bytes);
     }
     if (event->has_payload) {

@@ -107,9 +107,11 @@ static char *base64(const uint8_t *bytes, size_t count, size_t *ret_letters) {
                                (left > 2 ? (uint32_t)bytes[i + 2] : 0);
         text[at++] = alphabet[group >> 18];
         text[at++] = alphabet[group >> 12 & 63];
-        text[at++] = left > 1 ? alphabet[group >> 6 & 63] : '=';
-        text[at++] = left > 2 ? alphabet[group & 63] : '=';
+        text[at++] = alphabet[group >> 6 & 63];
+        text[at++] = alphabet[group & 63];
     }
+    for (size_t padding = (3 - count % 3) % 3; padding > 0; padding--)
+        text[at - padding] = '=';
     *ret_letters = at;
     return text;
 }

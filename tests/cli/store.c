@@ -3,7 +3,8 @@
  *     cli DIRECTORY SEGMENT_BYTES FRAMES PAYLOAD_BYTES hold     keeps it open: says "ready", then
  *         appends as many durable frames as each line of standard input says and answers with the
  *         log's end; closes it at the end of the input
- * Frame number n has one record of kind 16 with the four bytes of n, and the payload "n:" and dots.
+ * Frame number n has one record of kind 16 with the four bytes of n, and the payload "n:", a
+ * newline and dots; that of every fifth begins with a byte that no UTF-8 has.
  */
 #include "bytes.h"
 #include "log.h"
@@ -31,6 +32,8 @@ static pawl_status append(struct log *log, size_t payload_bytes, bool is_durable
     memset(payload, '.', sizeof payload);
     const int prefix = snprintf(payload, sizeof payload, "%u:\n", ++appended);
     payload[prefix] = '.'; /* over the end of the string */
+    if (appended % 5 == 0)
+        payload[0] = (char)0xff;
     bytes_store_u32(body, appended);
     struct writer writer = writer_over(metadata, sizeof metadata);
     record_write(&writer, RECORD_FIRST_OF_STATE, RECORD_SKIPPABLE, body, sizeof body);
