@@ -270,6 +270,18 @@ pawl_status chain_hold(struct chain *chain, uint64_t ordinal, uint64_t durable_l
     return status;
 }
 
+pawl_status chain_open(struct chain *chain, uint64_t ordinal, struct os_file **ret_file,
+                       pawl_error *error) {
+    char name[SEGMENT_NAME_BYTES];
+    segment_name(ordinal, name);
+    const int failed = os_file_open(chain->os, chain->dir, name, OS_OPEN_READ, ret_file);
+    if (failed == ENOENT)
+        return chain_missing(ordinal, false, error);
+    if (failed != 0)
+        return error_os(error, failed, name, 0, "cannot open segment %s", name);
+    return PAWL_OK;
+}
+
 void chain_let_go(struct chain *chain, struct os_file *file) {
     (void)mutex_lock(chain->os, &chain->mutex, OS_NO_DEADLINE); /* cannot time out */
     for (size_t i = 0; i < CHAIN_FILES; i++) {

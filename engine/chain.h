@@ -81,6 +81,11 @@ pawl_status chain_hold(struct chain *chain, uint64_t ordinal, uint64_t durable_l
                        struct os_file **ret_file, pawl_error *error);
 void chain_let_go(struct chain *chain, struct os_file *file);
 
+/* Opens a segment's file for reading, beside the held ones, which are few: a reader may stay in it
+ * for as long as it likes. The caller closes it. */
+pawl_status chain_open(struct chain *chain, uint64_t ordinal, struct os_file **ret_file,
+                       pawl_error *error);
+
 /* Closes a segment's file if it is open and unused: the name may stand for another file by now. For
  * segments that have not begun. */
 void chain_forget(struct chain *chain, uint64_t ordinal);

@@ -8,7 +8,7 @@ struct log_reader {
     uint64_t lsn;       /* of the next frame */
     uint64_t seen_tail; /* what the window holds from here on may have been read too early */
     struct chain_entry entry;
-    struct os_file *file; /* held; NULL before the first frame */
+    struct os_file *file; /* its own; NULL before the first frame */
     struct window window;
     uint64_t given_offset; /* of the frame given last */
 };
@@ -28,7 +28,7 @@ static void reader_leave_segment(struct log_reader *reader) {
     if (reader->file == NULL)
         return;
     window_deinit(&reader->window);
-    chain_let_go(&reader->log->chain, reader->file);
+    (void)os_file_close(reader->log->os, reader->file); /* only read */
     reader->file = NULL;
 }
 
@@ -55,8 +55,7 @@ static pawl_status reader_enter_segment(struct log_reader *reader, pawl_error *e
     if (!chain_find(&log->chain, reader->lsn, &reader->entry))
         return error_set(error, PAWL_NOT_FOUND, "position %llu lies before the log",
                          (unsigned long long)reader->lsn);
-    TRY(chain_hold(&log->chain, reader->entry.ordinal, atomic_load(&log->shared->durable_lsn),
-                   &reader->file, error));
+    TRY(chain_open(&log->chain, reader->entry.ordinal, &reader->file, error));
     char name[SEGMENT_NAME_BYTES];
     segment_name(reader->entry.ordinal, name);
     window_init(&reader->window, log->os, reader->file, name);
