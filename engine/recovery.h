@@ -1,7 +1,7 @@
 /* recovery: where the log ends. The decision is a table over a few facts; a test enumerates every
  * combination of them and finds exactly one row for each.
  *
- * What it is not: the reading of the facts (scan.h) or the acting on them (log_open.c).
+ * What it is not: the reading of the facts (scan.h) or the acting on them (opening.c).
  *
  * The proof behind it. Every frame states a position up to which the log was durable before the
  * frame was written (F3). Let X be the first position at which no whole frame stands. If anything

@@ -186,6 +186,31 @@ Test(log_reader, follows_what_is_appended, .init = set_up, .fini = tear_down) {
     must_close(log);
 }
 
+/* More readers than the files that a chain keeps open, each in a segment of its own. */
+Test(log_reader, that_stays_where_it_is_hinders_nobody, .init = set_up, .fini = tear_down) {
+    enum { COUNT = 40, MORE = 10 };
+    struct log *log = must_open_log(SMALL_SEGMENT);
+    struct log_reader *readers[COUNT + 1] = {NULL};
+    struct place places[COUNT + 1];
+    uint64_t number = 0;
+    for (uint64_t next = 1; next <= COUNT; next++)
+        places[next] = must_append_durably(log, next, 3500);
+    for (uint64_t next = 1; next <= COUNT; next++) {
+        cr_assert_eq(log_reader_open(log, places[next].lsn, &readers[next], NULL), PAWL_OK);
+        cr_assert_eq(read_number(readers[next], &number, NULL), PAWL_OK);
+        cr_assert_eq(number, next);
+    }
+    for (uint64_t next = COUNT + 1; next <= COUNT + MORE; next++)
+        (void)must_append_durably(log, next, 3500);
+    for (uint64_t next = 1; next <= COUNT; next++) {
+        cr_assert_eq(read_number(readers[next], &number, NULL), PAWL_OK);
+        cr_assert_eq(number, next + 1);
+        log_reader_close(readers[next]);
+    }
+    must_read_all(log, COUNT + MORE);
+    must_close(log);
+}
+
 static pawl_status next_confirmable(struct log_reader *reader, uint64_t *ret_number) {
     struct log_view view;
     do
