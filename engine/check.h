@@ -47,7 +47,6 @@
     X(STEP_SEGMENT_RENEW)          /* a found file's header is written again before use */         \
     X(STEP_SEGMENT_HERALD)         /* the next segment's file before this one's first frame */     \
     X(STEP_SUPPLY_RETRACT)         /* take back what is ready before working on it */              \
-    X(STEP_SUPPLY_FORGET)          /* open what is ready anew: a reserve may stand there now */    \
     X(STEP_RESERVE_SYNC_HEADER)    /* a reserve's new header before its new name */                \
     X(STEP_RECOVERY_SYNC_FILE)     /* what the cache shows must be on the disk */                  \
     X(STEP_RECOVERY_DROP_CACHE)    /* read the disk, not what a failed sync left in memory */      \

@@ -305,8 +305,7 @@ static pawl_status tail_begin(struct log *log, pawl_error *error) {
     struct os_stat stat = {0};
     size_t size = 0;
     /* A reserve may have taken the place of the file that this name meant when last tried. */
-    if (STEP_IS_ON(STEP_SUPPLY_FORGET))
-        chain_forget(&log->chain, ordinal);
+    chain_forget(&log->chain, ordinal);
     TRY(chain_hold(&log->chain, ordinal, atomic_load(&shared->durable_lsn), &file, error));
     const int failed = os_file_stat(log->os, file, &stat);
     const pawl_status status =

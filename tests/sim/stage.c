@@ -10,6 +10,7 @@ void stage_init(struct stage *stage, uint64_t seed) {
     const struct world_options options = {
         .seed = seed, .blocks_max = 100000, .calls_max = 10000000};
     memset(stage, 0, sizeof *stage);
+    stage->reserve_bytes = 4096;
     stage->world = world_make(&options);
     oracle_init(&stage->oracle);
 }
@@ -43,7 +44,7 @@ void stage_run(struct stage *stage, stage_act act, void *context) {
 pawl_status stage_open(struct stage *stage) {
     const struct log_options options = {
         .segment_bytes = SEGMENT_BYTES_MIN,
-        .reserve_bytes = 4096,
+        .reserve_bytes = stage->reserve_bytes,
         .busy_ns = busy_ns,
         .create = true,
     };

@@ -11,7 +11,8 @@
 struct stage {
     struct world *world;
     struct oracle oracle;
-    struct os *os; /* of the process that runs */
+    uint64_t reserve_bytes; /* of the store; 4096 unless it is set */
+    struct os *os;          /* of the process that runs */
     struct log *log;
     struct log_opening opening;
     pawl_error error;
