@@ -571,8 +571,8 @@ Test(log, keeps_a_reserve_that_is_no_part_of_it, .init = set_up, .fini = tear_do
     must_close(log);
 }
 
-/* A limit on the size of files stands for a full disk: no segment can be made, and what there is can
- * be written over. */
+/* A limit on the size of files stands for a full disk: no segment can be made, and what there is
+ * can be written over. */
 Test(log, on_a_full_disk_finishes_work_from_the_reserve, .init = set_up, .fini = tear_down) {
     enum { LIMIT = SEGMENT_DATA_AT + 2000, TOO_MUCH = 6000 };
     struct log_options options = options_of(SMALL_SEGMENT);
