@@ -13,6 +13,8 @@
 #include "shared.h"
 #include "slots.h"
 
+#include <errno.h>
+
 struct log {
     struct os *os;
     struct os_dir *store_dir;
@@ -71,6 +73,22 @@ static inline pawl_status core_failed(struct log *log, pawl_error *error) {
                     "process has closed the store and one opens it again",
                     name, atomic_load(&shared->failed_errno));
     return error_at(error, PAWL_FAILED, name, 0, atomic_load(&shared->durable_lsn));
+}
+
+/* What was written and is not durable can be gone before any sync has said so: the system failed to write
+ * it back by itself, and dropped it from the cache. That is no damage to what was promised, but a sync
+ * that will fail: the store is latched. */
+static inline pawl_status core_lost(struct log *log, pawl_error *error) {
+    shared_fail(log->os, log->shared, EIO, atomic_load(&log->shared->active_ordinal));
+    return core_failed(log, error);
+}
+
+/* The same for what the chain calls damage, unless everything is durable. */
+static inline pawl_status core_judge_chain(struct log *log, pawl_status status, pawl_error *error) {
+    const uint64_t durable_lsn = atomic_load(&log->shared->durable_lsn);
+    if (status == PAWL_DAMAGED && durable_lsn < atomic_load(&log->shared->tail_lsn))
+        return core_lost(log, error);
+    return status;
 }
 
 #endif

@@ -119,7 +119,8 @@ static pawl_status flush_lead(struct log *log, pawl_error *error) {
     const uint64_t from = atomic_load(&shared->durable_lsn);
     uint64_t to = atomic_load(&shared->tail_lsn);
     const uint64_t frames = atomic_load(&shared->sync_frames);
-    TRY(chain_follow(&log->chain, atomic_load(&shared->active_ordinal), error));
+    const uint64_t active = atomic_load(&shared->active_ordinal);
+    TRY(core_judge_chain(log, chain_follow(&log->chain, active, error), error));
     TRY(flush_range(log, from, to, atomic_load(&shared->must_rewrite) != 0, error));
     if (!STEP_IS_ON(STEP_COMMIT_BOUND))
         to = atomic_load(&shared->tail_lsn);

@@ -77,9 +77,16 @@ static pawl_status open_identity(struct log *log, const char *path, struct log_o
     if (status != PAWL_EMPTY && status != PAWL_DAMAGED)
         return status;
     /* A creation that died while it wrote identity has left nothing in log/ that was promised. */
-    if (status == PAWL_DAMAGED &&
-        (open_log_dir(log, 0, NULL) != PAWL_OK || create_check_log(log, NULL) != PAWL_OK))
-        return status;
+    if (status == PAWL_DAMAGED) {
+        pawl_error other;
+        pawl_status found = open_log_dir(log, 0, &other);
+        if (found == PAWL_OK)
+            found = create_check_log(log, &other);
+        if (found != PAWL_OK && found != PAWL_DAMAGED && error != NULL)
+            *error = other;
+        if (found != PAWL_OK)
+            return found;
+    }
     if (!log->options.create)
         return error_set(error, PAWL_NO_STORE, "the store at %.200s was never finished", path);
     if (log->dir == NULL)
@@ -219,7 +226,8 @@ static pawl_status open_joining(struct log *log, unsigned held_slot, pawl_error 
         return slots_busy(&log->slots, shared_owner_make(held_slot, generation), "the store",
                           error);
     }
-    return chain_load(&log->chain, atomic_load(&log->shared->active_ordinal), error);
+    const uint64_t active = atomic_load(&log->shared->active_ordinal);
+    return core_judge_chain(log, chain_load(&log->chain, active, error), error);
 }
 
 /* ---- The whole ---- */

@@ -51,7 +51,7 @@ static pawl_status reader_enter_segment(struct log_reader *reader, pawl_error *e
         (reader->entry.end_lsn != CHAIN_END_OPEN || reader->entry.ordinal == active))
         return PAWL_OK;
     reader_leave_segment(reader);
-    TRY(chain_follow(&log->chain, active, error));
+    TRY(core_judge_chain(log, chain_follow(&log->chain, active, error), error));
     if (!chain_find(&log->chain, reader->lsn, &reader->entry))
         return error_set(error, PAWL_NOT_FOUND, "position %llu lies before the log",
                          (unsigned long long)reader->lsn);
@@ -62,11 +62,14 @@ static pawl_status reader_enter_segment(struct log_reader *reader, pawl_error *e
     return PAWL_OK;
 }
 
-static pawl_status reader_damaged(struct log_reader *reader, const char *what, pawl_error *error) {
-    const uint64_t offset = chain_offset(&reader->entry, reader->lsn);
+/* The frame at `lsn`, which begins at `offset`, is not whole. */
+static pawl_status reader_damaged(struct log_reader *reader, uint64_t lsn, uint64_t offset,
+                                  const char *what, pawl_error *error) {
+    if (lsn >= atomic_load(&reader->log->shared->durable_lsn))
+        return core_lost(reader->log, error);
     (void)error_set(error, PAWL_DAMAGED, "segment %s, offset %llu: %s is not whole",
                     reader->window.name, (unsigned long long)offset, what);
-    return error_at(error, PAWL_DAMAGED, reader->window.name, offset, reader->lsn);
+    return error_at(error, PAWL_DAMAGED, reader->window.name, offset, lsn);
 }
 
 static pawl_status reader_read(struct log_reader *reader, enum log_reach reach,
@@ -79,7 +82,7 @@ static pawl_status reader_read(struct log_reader *reader, enum log_reach reach,
     if (count < FRAME_HEADER_BYTES ||
         frame_read_header(bytes, &key, &view->header) != FRAME_WHOLE ||
         view->header.lsn != reader->lsn)
-        return reader_damaged(reader, "the header of a frame", error);
+        return reader_damaged(reader, reader->lsn, offset, "the header of a frame", error);
     const size_t size = frame_header_frame_bytes(&view->header);
     if (reach == LOG_TO_CONFIRMABLE && (view->header.flags & FRAME_NEEDS_SYNC) != 0 &&
         reader->lsn + size > atomic_load(&reader->log->shared->durable_lsn))
@@ -88,7 +91,7 @@ static pawl_status reader_read(struct log_reader *reader, enum log_reach reach,
     TRY(window_get(&reader->window, offset, wanted, &bytes, &count, error));
     view->metadata = bytes + FRAME_HEADER_BYTES;
     if (count < wanted || !frame_metadata_is_whole(&view->header, view->metadata, key.secret))
-        return reader_damaged(reader, "the metadata of a frame", error);
+        return reader_damaged(reader, reader->lsn, offset, "the metadata of a frame", error);
     view->ordinal = reader->entry.ordinal;
     reader->given_offset = offset;
     reader->lsn += size;
@@ -122,12 +125,8 @@ pawl_status log_reader_payload(struct log_reader *reader, struct log_view *view,
     TRY(window_get(&reader->window, reader->given_offset, size, &bytes, &count, error));
     const uint8_t *payload = bytes + FRAME_HEADER_BYTES + view->header.metadata_bytes;
     if (count < size ||
-        !frame_payload_is_whole(&view->header, payload, reader->log->identity.secret)) {
-        (void)error_set(error, PAWL_DAMAGED, "segment %s, offset %llu: a payload is not whole",
-                        reader->window.name, (unsigned long long)reader->given_offset);
-        return error_at(error, PAWL_DAMAGED, reader->window.name, reader->given_offset,
-                        view->header.lsn);
-    }
+        !frame_payload_is_whole(&view->header, payload, reader->log->identity.secret))
+        return reader_damaged(reader, view->header.lsn, reader->given_offset, "a payload", error);
     view->metadata = bytes + FRAME_HEADER_BYTES;
     *ret_payload = payload;
     return PAWL_OK;

@@ -375,7 +375,8 @@ static pawl_status supply_next(struct log *log, uint64_t bytes, enum log_class c
 static pawl_status supply_room_held(struct log *log, uint64_t bytes, enum log_class class,
                                     uint64_t deadline, pawl_error *error) {
     struct shared *shared = log->shared;
-    TRY(chain_follow(&log->chain, atomic_load(&shared->active_ordinal), error));
+    const uint64_t active_ordinal = atomic_load(&shared->active_ordinal);
+    TRY(core_judge_chain(log, chain_follow(&log->chain, active_ordinal, error), error));
     const struct chain_entry active = chain_last(&log->chain);
     const uint64_t data_bytes = supply_extension(log, &active, bytes);
     if (data_bytes > 0) {

@@ -67,7 +67,7 @@ static pawl_status tail_view(struct log *log, pawl_error *error) {
     const uint64_t ordinal = atomic_load_explicit(&shared->active_ordinal, memory_order_relaxed);
     if (log->active_file != NULL && log->active.ordinal == ordinal)
         return PAWL_OK;
-    TRY(chain_follow(&log->chain, ordinal, error));
+    TRY(core_judge_chain(log, chain_follow(&log->chain, ordinal, error), error));
     struct os_file *file;
     TRY(chain_hold(&log->chain, ordinal, atomic_load(&shared->durable_lsn), &file, error));
     if (log->active_file != NULL)

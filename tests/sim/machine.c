@@ -324,8 +324,11 @@ static int write_some(struct os_file *file, const uint8_t *bytes, size_t count, 
     }
     size_t done = 0;
     if (world->current != NULL && world_meets(world, FAULT_SPLIT_WRITE)) {
-        const size_t part = (size_t)prng_below(&world->faults, count);
-        done = disk_write(disk, file->inode, bytes, part, offset);
+        /* At a page's edge: the kernel holds a page's lock while it copies into it. */
+        const uint64_t edge =
+            (offset + prng_below(&world->faults, count)) / DISK_BLOCK * DISK_BLOCK;
+        if (edge > offset)
+            done = disk_write(disk, file->inode, bytes, (size_t)(edge - offset), offset);
         pass(process);
     }
     done += disk_write(disk, file->inode, bytes + done, count - done, offset + done);

@@ -268,7 +268,8 @@ static void note_opening(struct run *run, const struct log_opening *opening) {
         return;
     run->recovery = opening->recovery;
     /* A sync that failed may have been told to one who died of it. */
-    const uint64_t syncs_failed = world_fault_count(run->world, FAULT_SYNC);
+    const uint64_t syncs_failed =
+        world_fault_count(run->world, FAULT_SYNC) + world_fault_count(run->world, FAULT_WRITE_BACK);
     run->oracle.may_lose |= syncs_failed != run->syncs_failed;
     run->syncs_failed = syncs_failed;
     run->report->recoveries++;
@@ -365,10 +366,13 @@ static void choose_faults(struct world_options *options, struct prng *prng) {
         enum fault fault;
         unsigned one_in, chance_max;
     } kinds[] = {
-        {FAULT_KILL, 2, 300},   {FAULT_KILL_IN_WRITE, 2, 3000}, {FAULT_STOP, 5, 100},
-        {FAULT_POWER, 2, 80},   {FAULT_SYNC, 4, 3000},          {FAULT_DIR_SYNC, 6, 8000},
-        {FAULT_READ, 6, 2000},  {FAULT_WRITE, 6, 2000},         {FAULT_OPEN, 6, 2000},
-        {FAULT_NAME, 6, 20000}, {FAULT_MEMORY, 6, 2000},        {FAULT_WALL_CLOCK, 4, 1000},
+        {FAULT_KILL, 2, 300},       {FAULT_KILL_IN_WRITE, 2, 3000}, {FAULT_STOP, 5, 100},
+        {FAULT_POWER, 2, 80},       {FAULT_SYNC, 4, 3000},          {FAULT_DIR_SYNC, 6, 8000},
+        {FAULT_READ, 6, 2000},      {FAULT_WRITE, 6, 2000},         {FAULT_OPEN, 6, 2000},
+        {FAULT_NAME, 6, 20000},     {FAULT_MEMORY, 6, 2000},        {FAULT_WALL_CLOCK, 4, 1000},
+        {FAULT_KILL_OTHER, 4, 200}, {FAULT_SPLIT_WRITE, 3, 30000},  {FAULT_WAKE, 4, 20000},
+        {FAULT_ORDER, 2, 50000},    {FAULT_SPACE, 6, 3000},         {FAULT_WRITE_BACK, 4, 2000},
+        {FAULT_EVICT, 4, 2000},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (prng_below(prng, kinds[i].one_in) == 0)
