@@ -13,8 +13,6 @@
 #include "shared.h"
 #include "slots.h"
 
-#include <errno.h>
-
 struct log {
     struct os *os;
     struct os_dir *store_dir;
@@ -75,12 +73,13 @@ static inline pawl_status core_failed(struct log *log, pawl_error *error) {
     return error_at(error, PAWL_FAILED, name, 0, atomic_load(&shared->durable_lsn));
 }
 
-/* What was written and is not durable can be gone before any sync has said so: the system failed to write
- * it back by itself, and dropped it from the cache. That is no damage to what was promised, but a sync
- * that will fail: the store is latched. */
+/* What was written and is not durable can be gone before any sync has said so: the system failed to
+ * write it back by itself, and dropped it from the cache. That is no damage to what was promised;
+ * the next sync will tell. */
 static inline pawl_status core_lost(struct log *log, pawl_error *error) {
-    shared_fail(log->os, log->shared, EIO, atomic_load(&log->shared->active_ordinal));
-    return core_failed(log, error);
+    if (atomic_load(&log->shared->is_failed) != 0)
+        return core_failed(log, error);
+    return error_set(error, PAWL_IO, "what is not durable yet can't be read back");
 }
 
 /* The same for what the chain calls damage, unless everything is durable. */

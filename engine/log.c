@@ -59,6 +59,9 @@ pawl_status log_append(struct log *log, const struct log_draft *draft, uint64_t 
 
 pawl_status log_wait_durable(struct log *log, uint64_t lsn, uint64_t deadline, pawl_error *error) {
     TRY(core_usable(log, error));
+    if (lsn > log_tail(log))
+        return error_set(error, PAWL_INVALID, "position %llu lies beyond the log's end",
+                         (unsigned long long)lsn);
     return flush_wait(log, lsn, deadline, error);
 }
 

@@ -88,7 +88,8 @@ pawl_status log_append(struct log *log, const struct log_draft *draft, uint64_t 
 
 /* Returns when everything below `lsn` is on stable storage. PAWL_FAILED_SYNC: a sync failed first,
  * it may or may not be there after reopening. PAWL_PENDING: the deadline passed or the handle was
- * interrupted; it stands in the log. PAWL_IO: no sync could be tried. */
+ * interrupted; it stands in the log. PAWL_INVALID: the log does not reach so far. PAWL_IO: no sync
+ * could be tried. */
 pawl_status log_wait_durable(struct log *log, uint64_t lsn, uint64_t deadline, pawl_error *error);
 
 /* Returns when the log reaches beyond `lsn`. PAWL_EMPTY: the deadline passed. PAWL_INTERRUPTED,

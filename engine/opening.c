@@ -27,10 +27,11 @@ static const uint64_t segment_bytes_default = 64 * 1024 * 1024;
 static pawl_status open_files(struct log *log, const char *path, pawl_error *error) {
     const unsigned create = log->options.create ? OS_OPEN_CREATE : 0;
     int failed = os_dir_open(log->os, path, OS_OPEN_READ | create, &log->store_dir);
-    if (failed == ENOENT)
+    if (failed == ENOENT && create == 0)
         return error_set(error, PAWL_NO_STORE, "there is no store at %.200s", path);
     if (failed != 0)
-        return error_os(error, failed, NULL, 0, "cannot open the directory %.200s", path);
+        return error_os(error, failed, NULL, 0, "cannot %s the directory %.200s",
+                        create == 0 ? "open" : "make", path);
     failed = os_file_open(log->os, log->store_dir, IDENTITY_NAME, OS_OPEN_READ | OS_OPEN_WRITE,
                           &log->slots.identity);
     if (failed == ENOENT && create == 0)

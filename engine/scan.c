@@ -29,7 +29,7 @@ static int scan_visit(void *context, const char *name) {
     struct scan *scan = context;
     uint64_t ordinal;
     if (!segment_parse_name(name, &ordinal)) {
-        scan->strangers++;
+        scan->strangers += !segment_is_reserve_name(name);
         return 0;
     }
     if (scan->count == scan->capacity) {
@@ -43,11 +43,24 @@ static int scan_visit(void *context, const char *name) {
         scan->files = files;
         scan->capacity = capacity;
     }
-    size_t at = scan->count++;
-    for (; at > 0 && scan->files[at - 1].ordinal > ordinal; at--)
-        scan->files[at] = scan->files[at - 1];
-    scan->files[at] = (struct scan_file){.ordinal = ordinal};
+    scan->files[scan->count++] = (struct scan_file){.ordinal = ordinal};
     return 0;
+}
+
+/* Shell's sort: a directory has its names in no order, and there may be tens of thousands. */
+static void scan_sort(struct scan *scan) {
+    size_t gap = 1;
+    while (gap < scan->count / 3)
+        gap = gap * 3 + 1;
+    for (; gap > 0; gap /= 3) {
+        for (size_t i = gap; i < scan->count; i++) {
+            const struct scan_file file = scan->files[i];
+            size_t at = i;
+            for (; at >= gap && scan->files[at - gap].ordinal > file.ordinal; at -= gap)
+                scan->files[at] = scan->files[at - gap];
+            scan->files[at] = file;
+        }
+    }
 }
 
 static pawl_status scan_list(struct scan *scan, pawl_error *error) {
@@ -56,6 +69,7 @@ static pawl_status scan_list(struct scan *scan, pawl_error *error) {
         return error_os(error, failed, "log", 0, "cannot list the segments");
     if (scan->count == 0)
         return PAWL_OK;
+    scan_sort(scan);
     scan->line = os_allocate(scan->os, scan->capacity * sizeof *scan->line);
     if (scan->line == NULL)
         return error_set(error, PAWL_NO_MEMORY, "no memory for the list of segments");
@@ -396,7 +410,7 @@ static pawl_status scan_settle_file(struct scan *scan, size_t index, bool *has_c
     const enum chain_start before = file->start_verdict;
     file->is_settled = true;
     TRY(scan_judge(scan, index, error));
-    *has_changed = file->start_verdict != before;
+    *has_changed |= file->start_verdict != before;
     return PAWL_OK;
 }
 

@@ -47,6 +47,13 @@ bool segment_parse_name(const char *name, uint64_t *ret_ordinal) {
     return true;
 }
 
+const char *const segment_reserve_names[SEGMENT_RESERVES] = {"reserve-1", "reserve-2"};
+
+bool segment_is_reserve_name(const char *name) {
+    return strcmp(name, segment_reserve_names[0]) == 0 ||
+           strcmp(name, segment_reserve_names[1]) == 0;
+}
+
 void segment_encode_header(const struct segment_header *header, uint64_t secret, uint8_t *block) {
     memset(block, 0, SEGMENT_DATA_AT);
     memcpy(block + AT_MAGIC, segment_magic, sizeof segment_magic);

@@ -49,6 +49,12 @@ void segment_name(uint64_t ordinal, char ret_name[SEGMENT_NAME_BYTES]);
 /* Strict: anything but ten digits and ".seg" is no segment. */
 bool segment_parse_name(const char *name, uint64_t *ret_ordinal);
 
+/* The files that stand ready to become segments when the disk is full. */
+enum { SEGMENT_RESERVES = 2 };
+extern const char *const segment_reserve_names[SEGMENT_RESERVES];
+
+bool segment_is_reserve_name(const char *name);
+
 enum segment_verdict {
     SEGMENT_OURS,
     SEGMENT_ABSENT,  /* nothing but zeros, or shorter than a header */

@@ -9,12 +9,9 @@ enum {
     AHEAD_BYTES_MIN = 64 * 1024,
     EXTENSION_BYTES_MAX = 4 * 1024 * 1024,
     PAGE_BYTES = 4096,
-    RESERVES = 2,
 };
 
 static const uint64_t pause_ns = 200 * 1000;
-
-static const char *const reserve_names[RESERVES] = {"reserve-1", "reserve-2"};
 
 /* ---- Who may supply ---- */
 
@@ -300,8 +297,8 @@ static pawl_status reserve_convert(struct log *log, const char *from, uint64_t o
 static pawl_status reserve_use(struct log *log, uint64_t ordinal, uint64_t data_bytes,
                                pawl_error *error) {
     pawl_status status = PAWL_NOT_FOUND;
-    for (int i = 0; i < RESERVES && status == PAWL_NOT_FOUND; i++)
-        status = reserve_convert(log, reserve_names[i], ordinal, data_bytes, error);
+    for (int i = 0; i < SEGMENT_RESERVES && status == PAWL_NOT_FOUND; i++)
+        status = reserve_convert(log, segment_reserve_names[i], ordinal, data_bytes, error);
     return status;
 }
 
@@ -327,12 +324,12 @@ static pawl_status supply_from_reserve(struct log *log, const struct supply_file
 pawl_status supply_refill_reserve(struct log *log, pawl_error *error) {
     if (log->options.reserve_bytes == 0)
         return PAWL_OK;
-    for (int i = 0; i < RESERVES; i++) {
+    for (int i = 0; i < SEGMENT_RESERVES; i++) {
         struct os_file *file;
-        int failed = os_file_open(log->os, log->dir, reserve_names[i],
+        int failed = os_file_open(log->os, log->dir, segment_reserve_names[i],
                                   OS_OPEN_READ | OS_OPEN_WRITE | OS_OPEN_CREATE, &file);
         if (failed != 0)
-            return error_os(error, failed, reserve_names[i], 0, "cannot make the reserve");
+            return error_os(error, failed, segment_reserve_names[i], 0, "cannot make the reserve");
         const uint64_t wanted = SEGMENT_DATA_AT + round_up(log->options.reserve_bytes);
         struct os_stat stat = {0};
         failed = os_file_stat(log->os, file, &stat);
@@ -344,7 +341,7 @@ pawl_status supply_refill_reserve(struct log *log, pawl_error *error) {
         const int close_failed = os_file_close(log->os, file);
         failed = failed != 0 ? failed : close_failed;
         if (failed != 0)
-            return error_os(error, failed, reserve_names[i], 0, "cannot make the reserve");
+            return error_os(error, failed, segment_reserve_names[i], 0, "cannot make the reserve");
     }
     return PAWL_OK;
 }

@@ -282,7 +282,8 @@ static pawl_status tail_write_start(struct log *log, struct os_file *file, uint6
     TRY(chain_read_start(log->os, file, ordinal, log->identity.secret, &verdict, &header, &found,
                          error));
     *ret_size = 0;
-    if (verdict == CHAIN_START_WHOLE && found.end_lsn == tail) {
+    if (verdict == CHAIN_START_WHOLE && found.end_lsn == tail &&
+        found.predecessor == start.predecessor) {
         *ret_size = frame_header_frame_bytes(&header);
         tail_announce(log);
     }

@@ -1,4 +1,4 @@
-/* Any bytes as a frame: no verdict but WHOLE lets a length be used, and WHOLE means what it says. */
+/* Any bytes as a frame: only WHOLE lets a length be used, and WHOLE means what it says. */
 #include "frame.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* Any bytes behind the frames of the last segment: the store is opened or is called damaged, nothing that
- * was confirmed is missing, and what was appended afterwards is there too. */
+/* Any bytes behind the frames of the last segment: the store opens or is called damaged, nothing
+ * that was confirmed is missing, and what is appended afterwards is there too.
+ */
 #include "segment.h"
 #include "stage.h"
 
