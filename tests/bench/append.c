@@ -4,7 +4,7 @@
  * one ratio of rates. Printed are the median of the ratios and the interval that holds it with 95 %
  * confidence (by ranks, which asks nothing of their distribution).
  *
- *     append [--pairs N] [--slice-ms N] [--only NAME] DIRECTORY
+ *     append [--pairs N] [--slice-ms N] [--only NAME] [--keep] DIRECTORY
  *
  * The floor: pwrite of as many bytes as the payload and a 16-byte head, into one file that was
  * filled with zeros before, and fdatasync after each where the append is durable.
@@ -208,7 +208,8 @@ struct helpers {
     unsigned count;
     pid_t pids[WORKERS_MAX];
     int starts[WORKERS_MAX];
-    _Atomic uint64_t *counts; /* shared, one each; 0 while it works */
+    void *memory;             /* shared between them */
+    _Atomic uint64_t *counts; /* in it, one each; 0 while it works */
 };
 
 static void helper_main(int start, const char *directory, const struct side *side,
@@ -229,9 +230,10 @@ static void helper_main(int start, const char *directory, const struct side *sid
 static void helpers_start(struct helpers *helpers, unsigned count, const char *directory,
                           const struct side *side) {
     helpers->count = count;
-    helpers->counts = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (helpers->counts == MAP_FAILED)
+    helpers->memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (helpers->memory == MAP_FAILED)
         die("mmap");
+    helpers->counts = helpers->memory;
     for (unsigned i = 0; i < count; i++) {
         int ends[2];
         if (pipe2(ends, O_CLOEXEC) != 0)
@@ -268,7 +270,8 @@ static void helpers_stop(struct helpers *helpers) {
         close(helpers->starts[i]);
         waitpid(helpers->pids[i], NULL, 0);
     }
-    munmap((void *)helpers->counts, 4096);
+    if (helpers->memory != NULL)
+        munmap(helpers->memory, 4096);
 }
 
 /* Appends a second on this side. */
@@ -308,7 +311,7 @@ static size_t rank_reach(size_t count) {
 }
 
 static bool run(const struct workload *workload, const char *directory, size_t pairs,
-                uint64_t slice_ns) {
+                uint64_t slice_ns, bool is_kept) {
     static double left[PAIRS_MAX], right[PAIRS_MAX], ratios[PAIRS_MAX];
     struct floor_file file;
     struct helpers helpers = {0};
@@ -327,7 +330,7 @@ static bool run(const struct workload *workload, const char *directory, size_t p
         }
     }
     helpers_stop(&helpers);
-    store_close(&store, true);
+    store_close(&store, !is_kept);
     close(file.fd);
     const double ratio = median(ratios, pairs);
     const size_t reach = rank_reach(pairs);
@@ -343,6 +346,7 @@ int main(int count, char **arguments) {
     size_t pairs = 200;
     uint64_t slice_ms = 100;
     const char *only = NULL, *directory = NULL;
+    bool is_kept = false;
     for (int i = 1; i < count; i++) {
         if (strcmp(arguments[i], "--pairs") == 0 && i + 1 < count)
             pairs = strtoul(arguments[++i], NULL, 10);
@@ -350,17 +354,20 @@ int main(int count, char **arguments) {
             slice_ms = strtoul(arguments[++i], NULL, 10);
         else if (strcmp(arguments[i], "--only") == 0 && i + 1 < count)
             only = arguments[++i];
+        else if (strcmp(arguments[i], "--keep") == 0)
+            is_kept = true;
         else
             directory = arguments[i];
     }
     if (directory == NULL || pairs == 0 || pairs > PAIRS_MAX || slice_ms == 0) {
-        fprintf(stderr, "usage: append [--pairs N] [--slice-ms N] [--only NAME] DIRECTORY\n");
+        fprintf(stderr,
+                "usage: append [--pairs N] [--slice-ms N] [--only NAME] [--keep] DIRECTORY\n");
         return 2;
     }
     bool is_met = true;
     for (size_t i = 0; i < sizeof workloads / sizeof workloads[0]; i++) {
         if (only == NULL || strcmp(only, workloads[i].name) == 0)
-            is_met &= run(&workloads[i], directory, pairs, slice_ms * 1000000);
+            is_met &= run(&workloads[i], directory, pairs, slice_ms * 1000000, is_kept);
     }
     return is_met ? 0 : 1;
 }
