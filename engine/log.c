@@ -45,12 +45,15 @@ pawl_status log_lock(struct log *log, uint64_t bytes, enum log_class class, uint
 }
 
 void log_unlock(struct log *log) {
+    if (os_is_forked_child(log->os))
+        return; /* what is held is held by the parent */
     tail_unlock(log);
 }
 
 pawl_status log_append(struct log *log, const struct log_draft *draft, uint64_t *ret_lsn,
                        uint64_t *ret_end_lsn, pawl_error *error) {
     uint64_t lsn;
+    TRY(core_usable(log, error));
     TRY(tail_append(log, draft, &lsn, error));
     *ret_lsn = lsn;
     *ret_end_lsn = log_tail(log);

@@ -621,6 +621,9 @@ static int misuse(struct log *log) {
     struct place place;
     if (try_append(log, 2, 40, 0, OS_NO_DEADLINE, &place, NULL) != PAWL_FORKED)
         return 1;
+    uint64_t lsn, end_lsn;
+    if (log_append(log, &(struct log_draft){0}, &lsn, &end_lsn, NULL) != PAWL_FORKED)
+        return 8;
     if (log_wait_durable(log, log_tail(log), OS_NO_DEADLINE, NULL) != PAWL_FORKED)
         return 2;
     if (log_wait_tail(log, 0, OS_NO_DEADLINE, NULL) != PAWL_FORKED)
@@ -652,6 +655,26 @@ Test(log, refuses_a_forked_child_and_stays_with_the_parent, .init = set_up, .fin
     must_read_all(log, 2);
     struct log *second = must_open_log(SMALL_SEGMENT);
     must_read_all(second, 2);
+    must_close(second);
+    must_close(log);
+}
+
+Test(log, a_forked_child_does_not_drop_the_parents_lock, .init = set_up, .fini = tear_down) {
+    struct log *log = must_open_log(SMALL_SEGMENT);
+    struct log *second = must_open_log(SMALL_SEGMENT);
+    cr_assert_eq(log_lock(log, 100, LOG_ORDINARY, OS_NO_DEADLINE, NULL), PAWL_OK);
+    const pid_t child = fork();
+    cr_assert_geq(child, 0);
+    if (child == 0) {
+        log_unlock(log);
+        _exit(0);
+    }
+    int status = 0;
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    cr_assert_eq(status, 0);
+    cr_assert_eq(log_lock(second, 100, LOG_ORDINARY, 0, NULL), PAWL_BUSY);
+    log_unlock(log);
+    (void)must_append_durably(second, 1, 40);
     must_close(second);
     must_close(log);
 }
