@@ -5,6 +5,8 @@
 #include <stdint.h>
 
 struct sweep_report {
+    uint64_t every; /* of the many alike, only each so-manieth is tried; 1: all */
+    uint64_t alike; /* there were so far */
     uint64_t tried;
     uint64_t failed; /* the first few are printed */
 };
@@ -14,7 +16,7 @@ void sweep_errors(struct sweep_report *report);
 
 /* Every bit of every header, a sample of the bodies' bits, every length of the last segment, every
  * file deleted, doubled, renamed, swapped, and replaced by its older self. Counts the recovery
- * table's rows; one that is never met counts as failed. */
+ * table's rows; when all are tried, one that is never met counts as failed. */
 void sweep_damage(struct sweep_report *report);
 
 #endif
