@@ -100,12 +100,11 @@ static pawl_status open_identity(struct log *log, const char *path, struct log_o
 
 /* ---- Alone ---- */
 
+/* Not synced: the names are, before any of them is used again (supply.h). */
 static pawl_status recover_unlink(struct log *log, uint64_t ordinal, pawl_error *error) {
     char name[SEGMENT_NAME_BYTES];
     segment_name(ordinal, name);
-    int failed = os_unlink(log->os, log->dir, name);
-    if (failed == 0 && STEP_IS_ON(STEP_RECOVERY_REMOVE_SYNC))
-        failed = os_dir_sync(log->os, log->dir);
+    const int failed = os_unlink(log->os, log->dir, name);
     if (failed != 0)
         return error_os(error, failed, name, 0, "cannot remove %s, which is no part of the log",
                         name);
@@ -124,9 +123,9 @@ static pawl_status recover_blank(struct log *log, uint64_t ordinal, uint64_t dur
     return segment_make(log->os, log->dir, &header, log->identity.secret, 0, error);
 }
 
-/* Whatever lies behind the end goes, so that none of it is taken for a segment made ahead: the
- * highest name first, each for good before the next, and the one next to the end is made again in
- * place. So the names never have a gap, and a sealed segment always has a successor. */
+/* Whatever lies behind the end goes, so that none of it is taken for a segment made ahead; the file
+ * next to the end is made again in place, so a sealed segment always has a successor and the names
+ * never have a gap there. */
 static pawl_status recover_remove(struct log *log, const struct scan *scan, pawl_error *error) {
     size_t lowest = scan->count;
     for (size_t i = scan->count; i > scan->end_file + 1; i--) {

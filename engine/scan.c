@@ -319,7 +319,8 @@ static pawl_status scan_walk(struct scan *scan, struct window *window, const str
         reach->end_lsn += size;
         reach->end_offset += size;
     }
-    reach->is_short = reach->end_lsn < end_lsn;
+    /* Beyond it, if what claims to follow is not what follows. */
+    reach->is_short = reach->end_lsn != end_lsn;
     return PAWL_OK;
 }
 

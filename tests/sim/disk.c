@@ -70,8 +70,28 @@ static bool inode_has_name(const struct disk *disk, int inode) {
     return false;
 }
 
+/* What was in a directory that is gone has no name any more. */
+static void names_drop(struct disk *disk, int dir) {
+    for (size_t i = disk->live_count; i > 0; i--) {
+        if (disk->live[i - 1].dir == dir)
+            disk->live[i - 1] = disk->live[--disk->live_count];
+    }
+    for (size_t i = disk->kept_count; i > 0; i--) {
+        if (disk->kept[i - 1].dir == dir)
+            disk->kept[i - 1] = disk->kept[--disk->kept_count];
+    }
+    size_t left = 0;
+    for (size_t i = 0; i < disk->change_count; i++) {
+        if (disk->changes[i].dir != dir)
+            disk->changes[left++] = disk->changes[i];
+    }
+    disk->change_count = left;
+}
+
 static void inode_free(struct disk *disk, int at) {
     struct disk_inode *inode = &disk->inodes[at];
+    if (inode->is_dir)
+        names_drop(disk, at);
     disk->blocks_used -= blocks_of(inode->seen_bytes);
     free(inode->seen);
     free(inode->kept);
@@ -82,8 +102,10 @@ static void inode_free(struct disk *disk, int at) {
 /* Frees every file that no name, open or change refers to. */
 static void inodes_collect(struct disk *disk) {
     for (int i = 1; i < disk->inode_count; i++) {
-        if (disk->inodes[i].is_used && disk->inodes[i].opens == 0 && !inode_has_name(disk, i))
+        if (disk->inodes[i].is_used && disk->inodes[i].opens == 0 && !inode_has_name(disk, i)) {
             inode_free(disk, i);
+            i = 0; /* what was in it may be next */
+        }
     }
 }
 
