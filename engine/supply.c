@@ -121,7 +121,6 @@ struct supply_file {
     uint64_t ordinal;
     enum supply_state state;
     uint64_t bytes;
-    uint32_t flags; /* of its header */
 };
 
 static pawl_status supply_look(struct log *log, uint64_t ordinal, struct supply_file *ret_file,
@@ -159,7 +158,6 @@ static pawl_status supply_look(struct log *log, uint64_t ordinal, struct supply_
         ret_file->state =
             verdict == CHAIN_START_NONE || is_begun_here ? SUPPLY_BLANK : SUPPLY_OCCUPIED;
         ret_file->bytes = stat.bytes;
-        ret_file->flags = header.flags;
     }
     (void)os_file_close(log->os, file); /* only read */
     return status;
@@ -176,18 +174,18 @@ static struct segment_header supply_header(struct log *log, uint64_t ordinal, ui
     return header;
 }
 
-static pawl_status supply_make(struct log *log, uint64_t ordinal, uint64_t data_bytes,
-                               pawl_error *error) {
-    const struct segment_header header = supply_header(log, ordinal, 0);
+static pawl_status supply_make(struct log *log, uint64_t ordinal, uint32_t flags,
+                               uint64_t data_bytes, pawl_error *error) {
+    const struct segment_header header = supply_header(log, ordinal, flags);
     return segment_make(log->os, log->dir, &header, log->identity.secret, data_bytes, error);
 }
 
 /* Makes a file that is there ready for use: whoever made it may have died before its sync, or of a
  * sync that failed, after which the pages are clean and not on the disk. So its header is written
  * again. */
-static pawl_status supply_renew(struct log *log, const struct supply_file *next,
+static pawl_status supply_renew(struct log *log, const struct supply_file *next, uint32_t flags,
                                 uint64_t data_bytes, pawl_error *error) {
-    const struct segment_header header = supply_header(log, next->ordinal, 0);
+    const struct segment_header header = supply_header(log, next->ordinal, flags);
     char name[SEGMENT_NAME_BYTES];
     segment_name(next->ordinal, name);
     struct os_file *file;
@@ -208,7 +206,7 @@ static pawl_status supply_renew(struct log *log, const struct supply_file *next,
         status = error_os(error, failed, name, 0, "cannot write to segment %s", name);
     TRY(status);
     /* Nobody's frame is in it: after a failed sync it is made again from nothing. */
-    return is_synced ? PAWL_OK : supply_make(log, next->ordinal, data_bytes, error);
+    return is_synced ? PAWL_OK : supply_make(log, next->ordinal, flags, data_bytes, error);
 }
 
 /* The herald of `ordinal`. */
@@ -217,7 +215,7 @@ static pawl_status supply_herald(struct log *log, uint64_t ordinal, pawl_error *
     if (!STEP_IS_ON(STEP_SEGMENT_HERALD))
         return PAWL_OK;
     TRY(supply_look(log, ordinal + 1, &herald, error));
-    return herald.state == SUPPLY_MISSING ? supply_make(log, ordinal + 1, 0, error) : PAWL_OK;
+    return herald.state == SUPPLY_MISSING ? supply_make(log, ordinal + 1, 0, 0, error) : PAWL_OK;
 }
 
 /* Names that somebody who died may have left unsynced are synced with ours. */
@@ -253,9 +251,9 @@ static pawl_status supply_choose(struct log *log, struct supply_file *ret_file, 
 static pawl_status supply_ordinary(struct log *log, const struct supply_file *next,
                                    uint64_t data_bytes, pawl_error *error) {
     if (next->state == SUPPLY_MISSING)
-        TRY(supply_make(log, next->ordinal, data_bytes, error));
+        TRY(supply_make(log, next->ordinal, 0, data_bytes, error));
     else
-        TRY(supply_renew(log, next, data_bytes, error));
+        TRY(supply_renew(log, next, 0, data_bytes, error));
     TRY(supply_herald(log, next->ordinal, error));
     return supply_sync_names(log, error);
 }
@@ -308,8 +306,10 @@ static pawl_status supply_from_reserve(struct log *log, const struct supply_file
                                        uint64_t data_bytes, pawl_error *error) {
     const bool is_there =
         next->state == SUPPLY_BLANK && next->bytes >= SEGMENT_DATA_AT + data_bytes;
-    const pawl_status status =
-        is_there ? PAWL_OK : reserve_use(log, next->ordinal, data_bytes, error);
+    /* What could not be made larger may be large enough; nothing says that it was ever synced. */
+    const pawl_status status = is_there
+                                   ? supply_renew(log, next, SEGMENT_RESERVE, data_bytes, error)
+                                   : reserve_use(log, next->ordinal, data_bytes, error);
     if (status == PAWL_NOT_FOUND)
         return error_set(error, PAWL_DISK_FULL,
                          "no space left on the disk, and the reserve is used up");
