@@ -305,14 +305,16 @@ static pawl_status tail_begin(struct log *log, pawl_error *error) {
     struct os_file *file;
     struct os_stat stat = {0};
     size_t size = 0;
-    /* A reserve may have taken the place of the file that this name meant when last tried. */
-    chain_forget(&log->chain, ordinal);
     TRY(chain_hold(&log->chain, ordinal, atomic_load(&shared->durable_lsn), &file, error));
     const int failed = os_file_stat(log->os, file, &stat);
     const pawl_status status =
         failed == 0 ? tail_write_start(log, file, ordinal, &size, error)
                     : error_os(error, failed, "log", 0, "cannot look at the next segment");
     chain_let_go(&log->chain, file);
+    /* A reserve may take the place of this file, and whoever begins that is another: what is open
+     * here would then be no part of the log. */
+    if (status != PAWL_OK || size == 0)
+        chain_forget(&log->chain, ordinal);
     TRY(status);
     if (size == 0) {
         atomic_store(&shared->ready_ordinal, 0);
