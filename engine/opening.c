@@ -21,6 +21,9 @@
 #include <string.h>
 
 static const uint64_t segment_bytes_default = 64 * 1024 * 1024;
+static const uint64_t reserve_bytes_max = UINT64_C(1) << 30;
+static const uint64_t busy_ns_max = UINT64_C(1)
+                                    << 62; /* a century; added to the clock it does not wrap */
 
 /* ---- Files and directories ---- */
 
@@ -143,6 +146,17 @@ static pawl_status recover_remove(struct log *log, const struct scan *scan, pawl
     return PAWL_OK;
 }
 
+/* A segment that has begun and that no other names: no crash leaves one, so nothing of it is removed. */
+static pawl_status recover_stray(uint64_t ordinal, pawl_error *error) {
+    char name[SEGMENT_NAME_BYTES];
+    segment_name(ordinal, name);
+    (void)error_set(error, PAWL_DAMAGED,
+                    "segment %s has begun, and the segments about it pass over it; `pawl verify` "
+                    "tells more",
+                    name);
+    return error_at(error, PAWL_DAMAGED, name, SEGMENT_DATA_AT, 0);
+}
+
 /* A segment that its successor passes over: one whose beginning a dying process spoiled. */
 static pawl_status recover_remove_voids(struct log *log, const struct scan *scan,
                                         pawl_error *error) {
@@ -150,7 +164,10 @@ static pawl_status recover_remove_voids(struct log *log, const struct scan *scan
     for (size_t i = 0; i < scan->end_file; i++) {
         while (in_line < scan->line_count && scan->line[in_line] < i)
             in_line++;
-        if (in_line > 0 && in_line < scan->line_count && scan->line[in_line] != i)
+        const bool is_void = in_line > 0 && in_line < scan->line_count && scan->line[in_line] != i;
+        if (is_void && scan->files[i].start_verdict == CHAIN_START_WHOLE)
+            return recover_stray(scan->files[i].ordinal, error);
+        if (is_void)
             TRY(recover_unlink(log, scan->files[i].ordinal, error));
     }
     return PAWL_OK;
@@ -223,8 +240,11 @@ static pawl_status open_joining(struct log *log, unsigned held_slot, pawl_error 
         const uint32_t generation =
             held_slot < SHARED_SLOTS ? atomic_load(&log->shared->slots[held_slot].generation) : 0;
         log->slots.shared = log->shared;
-        return slots_busy(&log->slots, shared_owner_make(held_slot, generation), "the store",
-                          error);
+        const pawl_status status =
+            slots_busy(&log->slots, shared_owner_make(held_slot, generation), "the store", error);
+        shared_unmap(log->os, log->shared);
+        log->slots.shared = log->shared = NULL; /* what it keeps of its own is no mapping */
+        return status;
     }
     const uint64_t active = atomic_load(&log->shared->active_ordinal);
     return core_judge_chain(log, chain_load(&log->chain, active, error), error);
@@ -235,7 +255,7 @@ static pawl_status open_joining(struct log *log, unsigned held_slot, pawl_error 
 static void open_release(struct log *log) {
     tail_deinit(log);
     chain_deinit(&log->chain);
-    if (log->shared != NULL && log->options.exclusive && log->slots.self != 0)
+    if (log->shared != NULL && log->options.exclusive)
         shared_release_private(log->os, log->shared);
     else if (log->shared != NULL)
         shared_unmap(log->os, log->shared);
@@ -281,11 +301,17 @@ pawl_status log_open(struct os *os, const char *path, const struct log_options *
     log->options = *options;
     if (log->options.segment_bytes == 0)
         log->options.segment_bytes = segment_bytes_default;
+    if (log->options.busy_ns > busy_ns_max)
+        log->options.busy_ns = busy_ns_max;
     chain_init(&log->chain, os, NULL, &log->identity);
     pawl_status status = PAWL_OK;
     if (log->options.segment_bytes < SEGMENT_BYTES_MIN)
         status = error_set(error, PAWL_INVALID, "segments of %llu bytes; at least %d",
                            (unsigned long long)log->options.segment_bytes, SEGMENT_BYTES_MIN);
+    if (status == PAWL_OK && log->options.reserve_bytes > reserve_bytes_max)
+        status = error_set(error, PAWL_INVALID, "a reserve of %llu bytes; at most %llu",
+                           (unsigned long long)log->options.reserve_bytes,
+                           (unsigned long long)reserve_bytes_max);
     if (status == PAWL_OK)
         status = open_files(log, path, error);
     if (status == PAWL_OK)
