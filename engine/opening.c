@@ -146,7 +146,7 @@ static pawl_status recover_remove(struct log *log, const struct scan *scan, pawl
     return PAWL_OK;
 }
 
-/* A segment that has begun and that no other names: no crash leaves one, so nothing of it is removed. */
+/* A segment that has begun and that no other names: no crash leaves one, so it is not removed. */
 static pawl_status recover_stray(uint64_t ordinal, pawl_error *error) {
     char name[SEGMENT_NAME_BYTES];
     segment_name(ordinal, name);
@@ -182,10 +182,11 @@ static pawl_status recover_chain(struct log *log, const struct scan *scan, pawl_
 }
 
 /* Says in `shared` where the log ends. Everything below has just been synced. */
-static void recover_publish(struct shared *shared, const struct scan *scan) {
+static void recover_publish(struct shared *shared, const struct scan *scan, bool was_closed) {
     const struct scan_file *file = &scan->files[scan->end_file];
     const bool is_cut = scan->row != RECOVERY_CLEAN && STEP_IS_ON(STEP_RECOVERY_NEW_SEGMENT);
     shared->opening_lsn = scan->end_lsn;
+    shared->closed_lsn = was_closed ? scan->end_lsn : 0;
     atomic_store(&shared->active_ordinal, file->ordinal);
     atomic_store(&shared->active_is_reserve, (file->header.flags & SEGMENT_RESERVE) != 0);
     atomic_store(&shared->is_sealed, is_cut || scan->facts.is_sealed);
@@ -218,7 +219,7 @@ static pawl_status recover_scanned(struct log *log, struct scan *scan, struct lo
     TRY(recover_remove_voids(log, scan, error));
     TRY(recover_chain(log, scan, error));
     TRY(recover_shared(log, error));
-    recover_publish(log->shared, scan);
+    recover_publish(log->shared, scan, opening->was_closed);
     return PAWL_OK;
 }
 
@@ -337,8 +338,7 @@ static pawl_status close_last(struct log *log, pawl_error *error) {
     unsigned held_slot;
     TRY(slots_are_free(&log->slots, &is_alone, &held_slot, error));
     const uint64_t tail = log_tail(log);
-    if (!is_alone || atomic_load(&log->shared->is_failed) != 0 ||
-        atomic_load(&log->shared->marked_lsn) == tail)
+    if (!is_alone || atomic_load(&log->shared->is_failed) != 0 || log->shared->closed_lsn == tail)
         return PAWL_OK;
     return log_mark(log, FRAME_CLOSE, os_clock_boot(log->os) + log->options.busy_ns, error);
 }

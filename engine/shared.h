@@ -60,6 +60,7 @@ struct shared {
     uint64_t opening;       /* drawn anew by each opener that is alone */
     uint64_t segment_bytes; /* what all of them use */
     uint64_t opening_lsn;   /* the tail when it was made; for who is alone to set */
+    uint64_t closed_lsn;    /* the same, if the log was closed cleanly there; else 0 */
 
     uint8_t apart_1[64];
     _Atomic uint32_t append_owner;

@@ -553,6 +553,18 @@ Test(log_mark, of_the_closing_is_not_repeated_by_openings_that_wrote_nothing, .i
     }
 }
 
+Test(log_mark, of_an_idle_log_does_not_stand_for_its_closing, .init = set_up, .fini = tear_down) {
+    struct log *log = must_open_log(SMALL_SEGMENT);
+    (void)must_append(log, 1, 40);
+    cr_assert_eq(log_mark(log, 0, OS_NO_DEADLINE, NULL), PAWL_OK);
+    must_close(log);
+    const struct log_options options = options_of(SMALL_SEGMENT);
+    struct log_opening opening;
+    log = must_open_with(&options, &opening);
+    cr_assert(opening.was_closed);
+    must_close(log);
+}
+
 Test(log, keeps_a_reserve_that_is_no_part_of_it, .init = set_up, .fini = tear_down) {
     struct log_options options = options_of(SMALL_SEGMENT);
     struct log_opening opening;
