@@ -120,6 +120,8 @@ static pawl_status flush_lead(struct log *log, pawl_error *error) {
     uint64_t to = atomic_load(&shared->tail_lsn);
     const uint64_t frames = atomic_load(&shared->sync_frames);
     const uint64_t active = atomic_load(&shared->active_ordinal);
+    if (from == to)
+        return PAWL_OK; /* who led a moment ago has synced it all */
     TRY(core_judge_chain(log, chain_follow(&log->chain, active, error), error));
     TRY(flush_range(log, from, to, atomic_load(&shared->must_rewrite) != 0, error));
     if (!STEP_IS_ON(STEP_COMMIT_BOUND))
