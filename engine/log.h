@@ -50,7 +50,8 @@ pawl_status log_open(struct os *os, const char *path, const struct log_options *
                      struct log **ret_log, struct log_opening *ret_opening, pawl_error *error);
 
 /* Syncs what this handle wrote; the last one of all writes a mark. The handle is gone in any case;
- * no other thread may be in a call of it. PAWL_FAILED_SYNC: something written is undetermined. */
+ * no other thread may be in a call of it. PAWL_FAILED_SYNC: something written is undetermined.
+ * PAWL_PENDING (past busy_ns), PAWL_IO, PAWL_NO_MEMORY: it stands in the log, not yet durable. */
 pawl_status log_close(struct log *log, pawl_error *error);
 
 /* Ends every wait of this handle, now and from now on, with PAWL_INTERRUPTED or PAWL_PENDING. From
