@@ -6,9 +6,12 @@
  *
  * Invariants
  * C1  Entries ascend in ordinal and LSN; each ends where the next begins; the last one's end is
- * open. C2  A file that this handle may have written to stays open until what it wrote is durable,
- * so that no error of the system's own writing is reported to nobody. Threads: any; one mutex
- * inside, held for no longer than opening a file takes.
+ *     open.
+ *
+ * C2  A file that this handle may have written to stays open until what it wrote is durable, so
+ *     that no error of the system's own writing is reported to nobody.
+ *
+ * Threads: any; one mutex inside, held for no longer than opening a file takes.
  */
 #ifndef PAWL_ENGINE_CHAIN_H
 #define PAWL_ENGINE_CHAIN_H

@@ -3,9 +3,11 @@
  *
  *  1. Every file's header and first frame are read; recovery_decide_file() says what each is.
  *  2. The newest segment that a complete line of predecessors leads to is the head.
+ *
  *  3. From the head backwards, as long as nothing read so far proves the segment durable: its file
- * is synced, its cached pages are dropped, and its frames are read, payloads too. What lies before
- *     the first proof had been durable and is read when it is needed.
+ *     is synced, its cached pages are dropped, and its frames are read, payloads too. What lies
+ *     before the first proof had been durable and is read when it is needed.
+ *
  *  4. X is the first position, in that stretch, at which no whole frame stands. From X on every
  *     aligned place of every file is looked at for a header that proves something: no bound, since
  *     a bound would turn confirmed work into an unfinished write.

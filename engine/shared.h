@@ -11,15 +11,22 @@
  * another value.
  *
  * Invariants
- * H1  tail_lsn, active_ordinal, is_sealed and appending_* change only under the append lock.
+ * H1  tail_lsn, active_ordinal, is_sealed and appending_lsn change only under the append lock.
+ *
  * H2  Every frame below tail_lsn is wholly in its file. active_ordinal is set before the tail
- * passes its segment's first LSN. H3  appending_lsn is set before a frame is written and cleared
- * after tail_lsn has passed it. Who takes the lock and finds it set settles the tail first. H4
- * durable_lsn only grows, and only by who leads a sync that has returned. Every byte of the log
+ *     passes its segment's first LSN.
+ *
+ * H3  appending_lsn is set before a frame is written and cleared after tail_lsn has passed it. Who
+ *     takes the lock and finds it set settles the tail first.
+ *
+ * H4  durable_lsn only grows, and only by who leads a sync that has returned. Every byte of the log
  *     below it is on stable storage.
- * H5  Once is_failed is set, nothing is appended and durable_lsn stands still.
- * Threads: every field is atomic or constant after shared_make(); orders are given at the
- * functions.
+ *
+ * H5  Once is_failed is set, nothing new is appended and durable_lsn stands still.
+ *
+ * Threads: every field is atomic, or constant from the end of the opening that made it; but a
+ * slot's host and command, which serve a sentence and are read as they may stand. Orders are given
+ * at the functions.
  */
 #ifndef PAWL_ENGINE_SHARED_H
 #define PAWL_ENGINE_SHARED_H
