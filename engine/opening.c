@@ -349,8 +349,8 @@ pawl_status log_close(struct log *log, pawl_error *error) {
         return PAWL_OK;
     }
     const uint64_t deadline = os_clock_boot(log->os) + log->options.busy_ns;
-    atomic_store(&log->is_interrupted,
-                 0); /* that ended the waits of others; this one is asked for */
+    /* That ended the waits of others; this one is asked for. */
+    atomic_store(&log->is_interrupted, 0);
     pawl_status status = PAWL_OK;
     if (STEP_IS_ON(STEP_CLOSE_SYNC))
         status = flush_wait(log, atomic_load(&log->written_lsn), deadline, error);
