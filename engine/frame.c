@@ -78,7 +78,7 @@ bool frame_looks_like_header(const uint8_t bytes[FRAME_HEADER_BYTES]) {
 static bool header_can_be(const struct frame_header *header) {
     return frame_header_frame_bytes(header) != 0 && header->record_count <= FRAME_RECORDS_MAX &&
            (header->flags & ~FRAME_FLAGS_KNOWN) == 0 && header->durable_lsn <= header->lsn &&
-           header->lsn % FRAME_ALIGNMENT == 0;
+           header->lsn % FRAME_ALIGNMENT == 0 && header->lsn < FRAME_LSN_MAX;
 }
 
 enum frame_verdict frame_read_header(const uint8_t bytes[FRAME_HEADER_BYTES],

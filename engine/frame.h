@@ -29,6 +29,9 @@ enum {
     FRAME_BYTES_MAX = 72 * 1024 * 1024,
 };
 
+/* So that no sum of a position and a size wraps. */
+#define FRAME_LSN_MAX (UINT64_C(1) << 62)
+
 enum frame_flags {
     FRAME_NEEDS_SYNC = 1 << 0,    /* its author waits until it is durable */
     FRAME_SEGMENT_START = 1 << 1, /* the first frame of a segment */

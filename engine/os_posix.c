@@ -294,7 +294,18 @@ static int file_open_or_make(struct os_file *file, int at, const char *name, uns
     return error == EISDIR || error == ENXIO ? EINVAL : error;
 }
 
-static int file_check_opened(const struct os_file *file, bool made) {
+/* Gives what this call has made the owner and the group of the directory it was made in, so that
+ * root works on a store without locking its owner out. */
+static int owner_pass_on(int dir, int made) {
+    struct stat parent, found;
+    if (fstat(dir, &parent) != 0 || fstat(made, &found) != 0)
+        return errno;
+    if (parent.st_uid == found.st_uid && (parent.st_gid == found.st_gid || geteuid() != 0))
+        return 0;
+    return fchown(made, parent.st_uid, parent.st_gid) == 0 ? 0 : errno;
+}
+
+static int file_check_opened(const struct os_file *file, int dir, bool made) {
     struct stat found;
     if (fstat(file->descriptor.number, &found) != 0)
         return errno;
@@ -302,7 +313,7 @@ static int file_check_opened(const struct os_file *file, bool made) {
         return EINVAL;
     if (made && fchmod(file->descriptor.number, MODE_FILE) != 0)
         return errno;
-    return 0;
+    return made ? owner_pass_on(dir, file->descriptor.number) : 0;
 }
 
 static int file_open(struct os *os, struct os_dir *dir, const char *name, unsigned how,
@@ -317,9 +328,11 @@ static int file_open(struct os *os, struct os_dir *dir, const char *name, unsign
     bool made;
     int error = file_open_or_make(file, dir->descriptor.number, name, how, &made);
     if (error == 0) {
-        error = file_check_opened(file, made);
+        error = file_check_opened(file, dir->descriptor.number, made);
         if (error != 0)
             (void)descriptor_close(&file->descriptor); /* nothing was written through it */
+        if (error != 0 && made)
+            (void)unlinkat(dir->descriptor.number, name, 0); /* as if it had not been made */
     }
     if (error != 0) {
         free(file);

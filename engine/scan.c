@@ -84,6 +84,9 @@ static pawl_status scan_open(struct scan *scan, const struct scan_file *file,
     segment_name(file->ordinal, name);
     const unsigned how = OS_OPEN_READ | (scan->must_not_write ? 0U : OS_OPEN_WRITE);
     const int failed = os_file_open(scan->os, scan->dir, name, how, ret_file);
+    if (failed == EINVAL || failed == ELOOP)
+        return error_at(error, error_set(error, PAWL_DAMAGED, "%s is not a regular file", name),
+                        name, 0, 0);
     if (failed != 0)
         return error_os(error, failed, name, 0, "cannot open segment %s", name);
     return PAWL_OK;
