@@ -54,6 +54,7 @@
     X(STEP_RECOVERY_CHECK_PAYLOAD) /* a frame at the tail is whole only with its payload */        \
     X(STEP_RECOVERY_NEW_SEGMENT)   /* never write behind a cut in the same segment */              \
     X(STEP_RECOVERY_REMOVE)        /* files behind a cut go before their names are used again */   \
+    X(STEP_RECOVERY_REMOVE_SYNC)   /* the higher ones for good, before the next is made again */   \
     X(STEP_CREATE_SYNC_START)      /* the first segment's start */                                 \
     X(STEP_CREATE_SYNC_LOG)        /* and the names in log/, before identity says store */         \
     X(STEP_CREATE_SYNC_IDENTITY)   /* identity durable before anything is promised */              \

@@ -103,7 +103,6 @@ static pawl_status open_identity(struct log *log, const char *path, struct log_o
 
 /* ---- Alone ---- */
 
-/* Not synced: the names are, before any of them is used again (supply.h). */
 static pawl_status recover_unlink(struct log *log, uint64_t ordinal, pawl_error *error) {
     char name[SEGMENT_NAME_BYTES];
     segment_name(ordinal, name);
@@ -126,23 +125,28 @@ static pawl_status recover_blank(struct log *log, uint64_t ordinal, uint64_t dur
     return segment_make(log->os, log->dir, &header, log->identity.secret, 0, error);
 }
 
-/* Whatever lies behind the end goes, so that none of it is taken for a segment made ahead; the file
+/* Whatever lies behind the end goes, so that none of it is taken for a segment made ahead. The file
  * next to the end is made again in place, so a sealed segment always has a successor and the names
- * never have a gap there. */
+ * never have a gap there; but only once the others are gone for good: one that came back would make
+ * a segment in use of a file whose header is not there yet. */
 static pawl_status recover_remove(struct log *log, const struct scan *scan, pawl_error *error) {
     size_t lowest = scan->count;
     for (size_t i = scan->count; i > scan->end_file + 1; i--) {
         if (!scan->files[i - 1].is_blank)
             lowest = i - 1;
     }
+    if (lowest == scan->count || !STEP_IS_ON(STEP_RECOVERY_REMOVE))
+        return PAWL_OK;
     const uint64_t next = scan->files[scan->end_file].ordinal + 1;
-    for (size_t i = scan->count; i > lowest && STEP_IS_ON(STEP_RECOVERY_REMOVE); i--) {
-        const uint64_t ordinal = scan->files[i - 1].ordinal;
-        if (ordinal == next)
-            TRY(recover_blank(log, ordinal, scan->end_lsn, error));
-        else
-            TRY(recover_unlink(log, ordinal, error));
+    for (size_t i = scan->count; i > lowest; i--) {
+        if (scan->files[i - 1].ordinal != next)
+            TRY(recover_unlink(log, scan->files[i - 1].ordinal, error));
     }
+    const int failed = STEP_IS_ON(STEP_RECOVERY_REMOVE_SYNC) ? os_dir_sync(log->os, log->dir) : 0;
+    if (failed != 0)
+        return error_os(error, failed, "log", 0, "cannot sync the names of the segments");
+    if (scan->files[lowest].ordinal == next)
+        TRY(recover_blank(log, next, scan->end_lsn, error));
     return PAWL_OK;
 }
 
