@@ -89,6 +89,8 @@ struct os_ops {
     int (*file_stat)(struct os *os, struct os_file *file, struct os_stat *ret_stat);
     int (*file_read)(struct os *os, struct os_file *file, void *buffer, size_t bytes,
                      uint64_t offset, size_t *ret_read);
+    int (*file_find_data)(struct os *os, struct os_file *file, uint64_t offset,
+                          uint64_t *ret_offset);
     int (*file_write)(struct os *os, struct os_file *file, const void *buffer, size_t bytes,
                       uint64_t offset);
     int (*file_sync)(struct os *os, struct os_file *file);
@@ -172,6 +174,15 @@ static inline int os_file_stat(struct os *os, struct os_file *file, struct os_st
 static inline int os_file_read(struct os *os, struct os_file *file, void *buffer, size_t bytes,
                                uint64_t offset, size_t *ret_read) {
     return os->ops->file_read(os, file, buffer, bytes, offset, ret_read);
+}
+
+/* An offset at or after `offset`, in the file, before which nothing but zeros lies: what a sparse
+ * file leaves out need not be read to be known. ENOENT: nothing else lies up to the file's end. May
+ * answer `offset` itself whatever stands there; who looks for the first byte that is not zero reads
+ * on from the answer. */
+static inline int os_file_find_data(struct os *os, struct os_file *file, uint64_t offset,
+                                    uint64_t *ret_offset) {
+    return os->ops->file_find_data(os, file, offset, ret_offset);
 }
 
 /* Writes all of it, or fails with a prefix of unknown length in the file. */

@@ -396,6 +396,28 @@ static int file_read(struct os *os, struct os_file *file, void *buffer, size_t b
     return 0;
 }
 
+/* Where a file system tells no holes, all of a file is data. */
+static int file_find_data(struct os *os, struct os_file *file, uint64_t offset,
+                          uint64_t *ret_offset) {
+    (void)os;
+    if (!range_is_valid(offset, 0))
+        return ENOENT;
+    const off_t found = lseek(file->descriptor.number, (off_t)offset, SEEK_DATA);
+    if (found >= 0) {
+        *ret_offset = (uint64_t)found;
+        return 0;
+    }
+    if (errno != EINVAL)
+        return errno == ENXIO ? ENOENT : errno;
+    struct stat status;
+    if (fstat(file->descriptor.number, &status) != 0)
+        return errno;
+    if (offset >= (uint64_t)status.st_size)
+        return ENOENT;
+    *ret_offset = offset;
+    return 0;
+}
+
 static int file_write(struct os *os, struct os_file *file, const void *buffer, size_t bytes,
                       uint64_t offset) {
     (void)os;
@@ -655,6 +677,7 @@ static const struct os_ops posix_ops = {
     .file_close = file_close,
     .file_stat = file_stat,
     .file_read = file_read,
+    .file_find_data = file_find_data,
     .file_write = file_write,
     .file_sync = file_sync,
     .file_zero_fill = file_zero_fill,

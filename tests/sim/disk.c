@@ -288,6 +288,17 @@ size_t disk_read(const struct disk *disk, int at, void *bytes, size_t count, uin
     return read;
 }
 
+uint64_t disk_find_data(const struct disk *disk, int at, uint64_t offset) {
+    const struct disk_inode *inode = &disk->inodes[at];
+    uint64_t byte = offset;
+    while (byte < inode->seen_bytes && inode->seen[byte] == 0)
+        byte++;
+    if (byte >= inode->seen_bytes)
+        return inode->seen_bytes;
+    const uint64_t block = byte / DISK_BLOCK * DISK_BLOCK;
+    return block > offset ? block : offset;
+}
+
 void disk_truncate(struct disk *disk, int at, size_t bytes) {
     struct disk_inode *inode = &disk->inodes[at];
     if (bytes < inode->seen_bytes) {

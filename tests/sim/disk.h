@@ -95,6 +95,9 @@ bool disk_grows(const struct disk *disk, int inode, uint64_t bytes);
 /* How many bytes there was space for; they are written. */
 size_t disk_write(struct disk *disk, int inode, const void *bytes, size_t count, uint64_t offset);
 size_t disk_read(const struct disk *disk, int inode, void *bytes, size_t count, uint64_t offset);
+/* Where the first block begins, from `offset` on, in which a byte is not zero, but not before
+ * `offset`; the size when there is none. */
+uint64_t disk_find_data(const struct disk *disk, int inode, uint64_t offset);
 /* Longer: as long as there was space for. */
 void disk_truncate(struct disk *disk, int inode, size_t bytes);
 void disk_sync(struct disk *disk, int inode);

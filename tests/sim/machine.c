@@ -292,6 +292,23 @@ static int file_read(struct os *os, struct os_file *file, void *buffer, size_t b
     return note(process, CALL_FILE_READ, file->inode, offset, bytes, failed);
 }
 
+/* Every block of zeros is a hole here: no file system leaves out more. */
+static int file_find_data(struct os *os, struct os_file *file, uint64_t offset,
+                          uint64_t *ret_offset) {
+    struct process *process = process_of(os);
+    const struct disk *disk = &process->world->disk;
+    pass(process);
+    int failed = swept(process->world, CALL_FIND_DATA);
+    if (failed == 0 && world_meets(process->world, FAULT_READ))
+        failed = EIO;
+    const uint64_t found = disk_find_data(disk, file->inode, offset);
+    if (failed == 0 && found >= disk->inodes[file->inode].seen_bytes)
+        failed = ENOENT;
+    if (failed == 0)
+        *ret_offset = found;
+    return note(process, CALL_FIND_DATA, file->inode, offset, 0, failed);
+}
+
 /* A kill lets a write stop at a page's edge; seldom anywhere, as when a limit cut it short before.
  */
 static size_t prefix_of(struct world *world, size_t bytes, uint64_t offset) {
@@ -737,6 +754,7 @@ const struct os_ops machine_ops = {
     .file_close = file_close,
     .file_stat = file_stat,
     .file_read = file_read,
+    .file_find_data = file_find_data,
     .file_write = file_write,
     .file_sync = file_sync,
     .file_zero_fill = file_zero_fill,

@@ -231,6 +231,32 @@ Test(os_posix_file, tells_of_impossible_reads_and_writes, .init = set_up, .fini 
     (void)os_file_close(os, file);
 }
 
+/* Blocks may be larger than a page, and where holes are not told all is data. */
+static void must_find(struct os_file *file, uint64_t offset, uint64_t want) {
+    uint64_t found = 0;
+    cr_assert_eq(os_file_find_data(os, file, offset, &found), 0, "from %zu", (size_t)offset);
+    cr_assert(found >= offset && found <= want, "from %zu: %zu", (size_t)offset, (size_t)found);
+}
+
+Test(os_posix_file, finds_data_behind_a_hole, .init = set_up, .fini = tear_down) {
+    struct os_file *file = must_open("file", MAKE);
+    uint64_t found = 77;
+    const uint64_t far = (uint64_t)1 << 40;
+    cr_assert_eq(os_file_find_data(os, file, 0, &found), ENOENT, "it is empty");
+    cr_assert_eq(os_file_write(os, file, "x", 1, PAGE + 5), 0);
+    must_find(file, PAGE + 5, PAGE + 5);
+    must_find(file, 0, PAGE);
+    cr_assert_eq(os_file_find_data(os, file, PAGE + 6, &found), ENOENT, "the end");
+    cr_assert_eq(os_file_truncate(os, file, far), 0);
+    cr_assert_eq(os_file_write(os, file, "x", 1, far - 1), 0);
+    must_find(file, 2 * PAGE, far - PAGE);
+    must_find(file, far - 1, far - 1);
+    cr_assert_eq(os_file_find_data(os, file, far, &found), ENOENT);
+    cr_assert_eq(os_file_find_data(os, file, UINT64_MAX, &found), ENOENT);
+    cr_assert_eq(found, 77, "untouched");
+    (void)os_file_close(os, file);
+}
+
 Test(os_posix_file, stat_tells_who_it_is, .init = set_up, .fini = tear_down) {
     struct os_file *file = must_open("file", MAKE);
     cr_assert_eq(os_file_zero_fill(os, file, 0, 5000), 0);

@@ -99,6 +99,31 @@ Test(sim_os, names_are_opened_as_the_seam_says) {
     world_free(scene.world);
 }
 
+static void finder_main(struct process *process, void *context) {
+    struct scene *scene = context;
+    struct os *os = process_os(process);
+    struct os_file *file = open_file(scene, os, "a", CREATE);
+    uint64_t found = 77;
+    EXPECT(scene, os_file_find_data(os, file, 0, &found) == ENOENT && found == 77);
+    EXPECT(scene, os_file_zero_fill(os, file, 0, BYTES) == 0);
+    EXPECT(scene, os_file_find_data(os, file, 0, &found) == ENOENT && found == 77);
+    EXPECT(scene, os_file_write(os, file, "x", 1, DISK_BLOCK + 700) == 0);
+    EXPECT(scene, os_file_find_data(os, file, 9, &found) == 0 && found == DISK_BLOCK);
+    EXPECT(scene, os_file_find_data(os, file, DISK_BLOCK + 600, &found) == 0);
+    EXPECT(scene, found == DISK_BLOCK + 600);
+    EXPECT(scene, os_file_find_data(os, file, DISK_BLOCK + 701, &found) == ENOENT);
+    EXPECT(scene, os_file_find_data(os, file, UINT64_MAX, &found) == ENOENT);
+    world_fail_call(scene->world, CALL_FIND_DATA, 1, EIO, false);
+    EXPECT(scene, os_file_find_data(os, file, 0, &found) == EIO);
+    EXPECT(scene, os_file_close(os, file) == 0);
+}
+
+Test(sim_os, what_lies_behind_zeros_is_found) {
+    struct scene scene = scene_make(NULL);
+    cr_assert_eq(perform(&scene, finder_main), WORLD_QUIET);
+    world_free(scene.world);
+}
+
 static void writer_main(struct process *process, void *context) {
     struct scene *scene = context;
     struct os *os = process_os(process);
