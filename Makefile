@@ -3,9 +3,9 @@
 # Sources, named one by one. A file that is listed and not there yet is passed over; one that is
 # there and not listed fails `make tidy`.
 
-ENGINE := status check hash mutex os_posix identity window frame record segment footer \
-	shared slots chain recovery scan commit tail flush supply log create opening reader \
-	walk verify
+ENGINE := status check hash mutex os_posix_descriptor os_posix_machine os_posix identity window \
+	frame record segment footer shared slots chain recovery scan commit tail flush supply log \
+	create opening reader walk verify
 TOOLS := main command options output cmd_dump cmd_verify
 UNIT := test_status test_bytes test_hash test_os_posix test_os_posix_process test_mutex \
 	test_identity test_window test_frame test_record test_segment test_footer test_shared \
@@ -17,7 +17,7 @@ ORACLE_MAIN := main
 CLI := store
 SIM := disk fiber trace world machine oracle stage workload
 SIM_MAIN := main
-SWEEP_MAIN := sweep sweep_errors sweep_damage
+SWEEP_MAIN := sweep sweep_errors sweep_damage sweep_heirs
 CRASH := players traps story actor kill stop open fork disk sync crash
 BENCH := append
 FUZZ := fuzz_frame fuzz_record fuzz_segment fuzz_recovery

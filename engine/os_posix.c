@@ -3,31 +3,22 @@
 
 #include "os_posix.h"
 
+#include "os_posix_descriptor.h"
+#include "os_posix_machine.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/futex.h>
-#include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
-#define NANOSECONDS_PER_SECOND UINT64_C(1000000000)
-
-/* futex_wait() reads the boot clock again after this long, because the kernel's own timeout stands
- * still while the machine is suspended and the boot clock does not. */
-#define FUTEX_SLICE_NS NANOSECONDS_PER_SECOND
-
 enum {
-    DESCRIPTOR_MIN = 3,
     PAGE_BYTES = 4096,
     DISK_BLOCK_BYTES = 512, /* the unit of st_blocks, whatever the file system */
     MODE_FILE = 0600,
@@ -37,12 +28,6 @@ enum {
 };
 
 _Static_assert(sizeof(off_t) == 8, "files are longer than 2 GiB");
-_Static_assert(sizeof(struct timespec) == 2 * sizeof(long), "what the futex call takes");
-
-struct descriptor {
-    int number; /* -1 once a forked child has closed it */
-    struct descriptor *previous, *next;
-};
 
 struct os_dir {
     struct descriptor descriptor;
@@ -54,117 +39,10 @@ struct os_file {
 
 struct os_posix {
     struct os os;
-    uint64_t forks; /* how often fork() had led to this process when the os was made */
+    uint64_t forks; /* descriptor_forks() when it was made */
     struct os_process process;
     uint8_t boot_id[OS_BOOT_ID_BYTES];
 };
-
-/* The register: every descriptor that is open through any os of this process (P1). */
-static pthread_mutex_t register_mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct descriptor *register_first;
-static bool register_knows_forks;
-
-/* Grows in each forked child, so that what was made before differs from it. */
-static _Atomic uint64_t fork_count;
-
-static void register_lock(void) {
-    (void)pthread_mutex_lock(&register_mutex); /* a normal mutex has no way to fail */
-}
-
-static void register_unlock(void) {
-    (void)pthread_mutex_unlock(&register_mutex);
-}
-
-/* Runs in a child that has one thread and may call async-signal-safe functions only (P2). */
-static void register_after_fork_in_child(void) {
-    for (struct descriptor *each = register_first; each != NULL; each = each->next) {
-        if (each->number >= 0)
-            (void)close(each->number); /* the parent's copy is the one that reports errors */
-        each->number = -1;
-    }
-    atomic_fetch_add_explicit(&fork_count, 1, memory_order_relaxed);
-    register_unlock();
-}
-
-/* The C library forgets these handlers when the library that holds them is unloaded. */
-static int register_prepare(void) {
-    register_lock();
-    int error = 0;
-    if (!register_knows_forks)
-        error = pthread_atfork(register_lock, register_unlock, register_after_fork_in_child);
-    if (error == 0)
-        register_knows_forks = true;
-    register_unlock();
-    return error;
-}
-
-/* Fills what is free of descriptors 0 to 2 with something that can't be written to: a host that
- * prints to an error stream it has closed must not meet a store's file there, not even for the
- * moment between an open and the move away. */
-static void plugs_put(int ret_plugs[DESCRIPTOR_MIN]) {
-    for (int number = 0; number < DESCRIPTOR_MIN; number++) {
-        ret_plugs[number] = -1;
-        if (fcntl(number, F_GETFD) < 0)
-            ret_plugs[number] = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    }
-}
-
-static void plugs_pull(const int plugs[DESCRIPTOR_MIN]) {
-    for (int i = 0; i < DESCRIPTOR_MIN; i++)
-        if (plugs[i] >= 0)
-            (void)close(plugs[i]); /* nothing was written through it */
-}
-
-/* openat() that repeats after a signal and answers 3 or more; -1 with errno. */
-static int open_above(int at, const char *name, int flags) {
-    int plugs[DESCRIPTOR_MIN];
-    plugs_put(plugs);
-    int number;
-    do
-        number = openat(at, name, flags | O_CLOEXEC, MODE_FILE);
-    while (number < 0 && errno == EINTR);
-    int error = errno;
-    if (number >= 0 && number < DESCRIPTOR_MIN) { /* another thread has just closed it */
-        const int low = number;
-        number = fcntl(low, F_DUPFD_CLOEXEC, DESCRIPTOR_MIN);
-        error = errno;
-        (void)close(low); /* nothing was written through it */
-    }
-    plugs_pull(plugs);
-    errno = error;
-    return number;
-}
-
-/* The open and its entry are one step as seen by a fork (P1, P2). */
-static int descriptor_open(struct descriptor *descriptor, int at, const char *name, int flags) {
-    register_lock();
-    descriptor->number = open_above(at, name, flags);
-    const int error = descriptor->number < 0 ? errno : 0;
-    if (error == 0) {
-        descriptor->previous = NULL;
-        descriptor->next = register_first;
-        if (register_first != NULL)
-            register_first->previous = descriptor;
-        register_first = descriptor;
-    }
-    register_unlock();
-    return error;
-}
-
-static int descriptor_close(struct descriptor *descriptor) {
-    register_lock();
-    if (descriptor->previous != NULL)
-        descriptor->previous->next = descriptor->next;
-    else
-        register_first = descriptor->next;
-    if (descriptor->next != NULL)
-        descriptor->next->previous = descriptor->previous;
-    int error = 0;
-    if (descriptor->number >= 0 && close(descriptor->number) != 0)
-        error = errno;
-    register_unlock();
-    return error;
-}
 
 /* A name is one component: nothing opened by it can lie outside its directory. */
 static bool name_is_valid(const char *name) {
@@ -174,6 +52,17 @@ static bool name_is_valid(const char *name) {
 
 static bool range_is_valid(uint64_t offset, uint64_t bytes) {
     return offset <= INT64_MAX && bytes <= INT64_MAX - offset;
+}
+
+/* May the file hold this? Beyond the limit on its size the kernel would not only refuse: it would
+ * send SIGXFSZ, which ends a process that has not asked for it (P5). */
+static bool range_is_allowed(uint64_t offset, uint64_t bytes) {
+    struct rlimit limit;
+    if (!range_is_valid(offset, bytes))
+        return false;
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return true;
+    return bytes == 0 || offset + bytes <= limit.rlim_cur;
 }
 
 /* Would a link be followed by whoever opens this? Asked only to word a failure. */
@@ -234,7 +123,7 @@ static int dir_open_at(struct os *os, struct os_dir *parent, const char *name, u
  * It holds no lock, so it need not be in the register. */
 static int dir_list(struct os *os, struct os_dir *dir, os_visit visit, void *context) {
     (void)os;
-    const int number = open_above(dir->descriptor.number, ".", O_RDONLY | O_DIRECTORY);
+    const int number = descriptor_open_bare(dir->descriptor.number, ".", O_RDONLY | O_DIRECTORY);
     if (number < 0)
         return errno;
     DIR *stream = fdopendir(number);
@@ -421,7 +310,7 @@ static int file_find_data(struct os *os, struct os_file *file, uint64_t offset,
 static int file_write(struct os *os, struct os_file *file, const void *buffer, size_t bytes,
                       uint64_t offset) {
     (void)os;
-    if (!range_is_valid(offset, bytes))
+    if (!range_is_allowed(offset, bytes))
         return EFBIG;
     size_t done = 0;
     while (done < bytes) {
@@ -463,7 +352,7 @@ static int file_allocate(const struct os_file *file, uint64_t offset, uint64_t b
 
 static int file_zero_fill(struct os *os, struct os_file *file, uint64_t offset, uint64_t bytes) {
     static const uint8_t zeros[PAGE_BYTES];
-    if (!range_is_valid(offset, bytes))
+    if (!range_is_allowed(offset, bytes))
         return EFBIG;
     if (bytes == 0)
         return 0;
@@ -481,8 +370,13 @@ static int file_zero_fill(struct os *os, struct os_file *file, uint64_t offset, 
 
 static int file_truncate(struct os *os, struct os_file *file, uint64_t bytes) {
     (void)os;
+    struct stat found;
     if (!range_is_valid(0, bytes))
         return EFBIG;
+    if (fstat(file->descriptor.number, &found) != 0)
+        return errno;
+    if (bytes > (uint64_t)found.st_size && !range_is_allowed(0, bytes))
+        return EFBIG; /* shorter than it is it may get, whatever the limit */
     int result;
     do
         result = ftruncate(file->descriptor.number, (off_t)bytes);
@@ -570,78 +464,6 @@ static int lock_find(struct os *os, struct os_file *file, uint64_t first, uint64
     return 0;
 }
 
-static struct timespec timespec_of(uint64_t nanoseconds) {
-    return (struct timespec){.tv_sec = (time_t)(nanoseconds / NANOSECONDS_PER_SECOND),
-                             .tv_nsec = (long)(nanoseconds % NANOSECONDS_PER_SECOND)};
-}
-
-static uint64_t clock_read(clockid_t clock, uint64_t units_per_second) {
-    struct timespec now;
-    (void)clock_gettime(clock, &now); /* Linux has had both clocks for longer than OFD locks */
-    return (uint64_t)now.tv_sec * units_per_second +
-           (uint64_t)now.tv_nsec / (NANOSECONDS_PER_SECOND / units_per_second);
-}
-
-static uint64_t clock_boot(struct os *os) {
-    (void)os;
-    return clock_read(CLOCK_BOOTTIME, NANOSECONDS_PER_SECOND);
-}
-
-static uint64_t clock_wall(struct os *os) {
-    (void)os;
-    return clock_read(CLOCK_REALTIME, 1000000);
-}
-
-static void thread_pause(struct os *os, uint64_t nanoseconds) {
-    (void)os;
-    if (nanoseconds == 0) {
-        (void)sched_yield(); /* can't fail on Linux */
-        return;
-    }
-    struct timespec left = timespec_of(nanoseconds);
-    while (clock_nanosleep(CLOCK_MONOTONIC, 0, &left, &left) == EINTR)
-        continue;
-}
-
-/* The shared flavour, which finds its waiters by the page and so serves private memory too. */
-static int futex_wait(struct os *os, _Atomic uint32_t *word, uint32_t expected, uint64_t deadline) {
-    for (;;) {
-        struct timespec slice;
-        if (deadline != OS_NO_DEADLINE) {
-            const uint64_t now = clock_boot(os);
-            const uint64_t left = deadline > now ? deadline - now : 0;
-            slice = timespec_of(left < FUTEX_SLICE_NS ? left : FUTEX_SLICE_NS);
-        }
-        if (syscall(SYS_futex, word, FUTEX_WAIT, expected,
-                    deadline == OS_NO_DEADLINE ? NULL : &slice, NULL, 0) == 0)
-            return 0;
-        if (errno != ETIMEDOUT)
-            return 0; /* EAGAIN: the word differed; EINTR: a signal, for the caller no reason */
-        if (clock_boot(os) >= deadline)
-            return ETIMEDOUT;
-    }
-}
-
-static void futex_wake(struct os *os, _Atomic uint32_t *word, uint32_t waiters_max) {
-    (void)os;
-    const int waiters = waiters_max > INT_MAX ? INT_MAX : (int)waiters_max;
-    /* How many there were tells nothing; a bad address would have crashed the caller before. */
-    (void)syscall(SYS_futex, word, FUTEX_WAKE, waiters, NULL, NULL, 0);
-}
-
-static int entropy_fill(struct os *os, void *buffer, size_t bytes) {
-    (void)os;
-    size_t done = 0;
-    while (done < bytes) {
-        const ssize_t got = getrandom((uint8_t *)buffer + done, bytes - done, 0);
-        if (got >= 0)
-            done += (size_t)got;
-        else if (errno != EINTR)
-            return errno;
-    }
-    return 0;
-}
-
 static void boot_id_copy(struct os *os, uint8_t ret_id[OS_BOOT_ID_BYTES]) {
     memcpy(ret_id, ((struct os_posix *)os)->boot_id, OS_BOOT_ID_BYTES);
 }
@@ -651,8 +473,7 @@ static void process_copy(struct os *os, struct os_process *ret_process) {
 }
 
 static bool is_forked_child(struct os *os) {
-    return ((struct os_posix *)os)->forks !=
-           atomic_load_explicit(&fork_count, memory_order_relaxed);
+    return ((struct os_posix *)os)->forks != descriptor_forks();
 }
 
 static void *memory_allocate(struct os *os, size_t bytes) {
@@ -690,92 +511,32 @@ static const struct os_ops posix_ops = {
     .lock_take = lock_take,
     .lock_drop = lock_drop,
     .lock_find = lock_find,
-    .futex_wait = futex_wait,
-    .futex_wake = futex_wake,
-    .pause = thread_pause,
-    .clock_boot = clock_boot,
-    .clock_wall = clock_wall,
+    .futex_wait = machine_futex_wait,
+    .futex_wake = machine_futex_wake,
+    .pause = machine_pause,
+    .clock_boot = machine_clock_boot,
+    .clock_wall = machine_clock_wall,
     .boot_id = boot_id_copy,
-    .entropy = entropy_fill,
+    .entropy = machine_entropy,
     .process = process_copy,
     .is_forked_child = is_forked_child,
     .allocate = memory_allocate,
     .release = memory_release,
 };
 
-/* The beginning of a small file of /proc, as a string. */
-static int proc_read(const char *path, char *ret_text, size_t size) {
-    const int number = open_above(AT_FDCWD, path, O_RDONLY);
-    if (number < 0)
-        return errno;
-    ssize_t got;
-    do
-        got = read(number, ret_text, size - 1);
-    while (got < 0 && errno == EINTR);
-    const int error = got < 0 ? errno : 0;
-    (void)close(number); /* only read */
-    if (error == 0)
-        ret_text[got] = '\0';
-    return error;
-}
-
-/* Sixteen bytes from the usual text of a UUID: 32 hexadecimal digits, with dashes between some. */
-static int boot_id_parse(const char *text, uint8_t ret_id[OS_BOOT_ID_BYTES]) {
-    static const char digits[] = "0123456789abcdef";
-    size_t count = 0;
-    for (; *text != '\0' && *text != '\n'; text++) {
-        if (*text == '-')
-            continue;
-        const char *digit = strchr(digits, *text);
-        if (digit == NULL || count == 2 * (size_t)OS_BOOT_ID_BYTES)
-            return EIO;
-        const uint8_t value = (uint8_t)(digit - digits);
-        ret_id[count / 2] = (uint8_t)(count % 2 == 0 ? value << 4 : ret_id[count / 2] | value);
-        count++;
-    }
-    return count == 2 * (size_t)OS_BOOT_ID_BYTES ? 0 : EIO;
-}
-
-/* Both texts are shown to people, who may have made them up: one line, nothing for a terminal to
- * obey, cut to fit. */
-static void text_copy(char *ret_text, size_t size, const char *text) {
-    size_t used = 0;
-    for (; *text != '\0' && *text != '\n' && used + 1 < size; text++) {
-        const bool is_control = (unsigned char)*text < 0x20 || *text == 0x7f;
-        ret_text[used] = *text;
-        if (is_control)
-            ret_text[used] = '?';
-        used++;
-    }
-    ret_text[used] = '\0';
-}
-
-/* The command's name alone: its arguments may hold secrets, and this is written into the store. */
-static void process_fill(struct os_process *ret_process) {
-    char text[HOST_NAME_MAX + 1] = "";
-    ret_process->pid = (uint32_t)getpid();
-    const bool named = gethostname(text, sizeof text) == 0 && text[0] != '\0';
-    text_copy(ret_process->host, sizeof ret_process->host, named ? text : "?");
-    const bool read = proc_read("/proc/self/comm", text, sizeof text) == 0;
-    text_copy(ret_process->command, sizeof ret_process->command, read ? text : "?");
-}
-
 int os_posix_create(struct os **ret_os) {
     struct os_posix *posix = calloc(1, sizeof *posix);
     if (posix == NULL)
         return ENOMEM;
-    char text[64] = "";
-    int error = register_prepare();
+    int error = descriptor_watch_forks();
     if (error == 0)
-        error = proc_read("/proc/sys/kernel/random/boot_id", text, sizeof text);
-    if (error == 0)
-        error = boot_id_parse(text, posix->boot_id);
+        error = machine_read_boot_id(posix->boot_id);
     if (error != 0) {
         free(posix);
         return error;
     }
-    process_fill(&posix->process);
-    posix->forks = atomic_load_explicit(&fork_count, memory_order_relaxed);
+    machine_name_process(&posix->process);
+    posix->forks = descriptor_forks();
     posix->os.ops = &posix_ops;
     *ret_os = &posix->os;
     return 0;

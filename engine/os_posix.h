@@ -11,12 +11,14 @@
  * parent's locks.
  * P3  A mode is set on what this call has made, never on what it found.
  * P4  close() and the syncs are never repeated, whatever their error: the first answer counts.
+ * P5  No call raises a signal: what is beyond the process's limit on file sizes (RLIMIT_FSIZE) is
+ * EFBIG before the kernel is asked, and of a write that is partly beyond nothing is written.
  *
  * Limits. A mapping keeps its file's locks alive in a forked child, so a file whose locks matter is
  * not mapped. A child of a bare clone() runs no fork handlers and is not recognised: getpid() would
- * tell it, at the price of a system call for each call of the library. SIGXFSZ is the host's
- * matter; ignored, it becomes EFBIG. Processes of one store share one time namespace. /proc must be
- * mounted when an os is made.
+ * tell it, at the price of a system call for each call of the library. A limit on file sizes that
+ * is lowered in the midst of a write still raises SIGXFSZ. Processes of one store share one time
+ * namespace. /proc must be mounted when an os is made.
  *
  * Threads: any, for all of it. The register is the one state that all os of a process share, as
  * fork() is one for all; the library may be unloaded once every os is destroyed.

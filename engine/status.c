@@ -64,6 +64,15 @@ static pawl_status status_of_errno(int os_errno) {
     }
 }
 
+/* The XSI form of strerror_r() is thread-safe and, unlike strerror(), owns no buffer. What the
+ * system says of a file that is too large does not tell why it is. */
+static void words_of_errno(int os_errno, char *ret_words, size_t size) {
+    if (os_errno == EFBIG)
+        (void)snprintf(ret_words, size, "the limit on file sizes is reached (ulimit -f)");
+    else if (strerror_r(os_errno, ret_words, size) != 0)
+        ret_words[0] = '\0';
+}
+
 pawl_status error_os(pawl_error *error, int os_errno, const char *file, uint64_t offset,
                      const char *format, ...) {
     const pawl_status status = status_of_errno(os_errno);
@@ -77,8 +86,8 @@ pawl_status error_os(pawl_error *error, int os_errno, const char *file, uint64_t
     va_end(arguments);
     const size_t used = strlen(error->sentence);
     char words[96] = "";
-    /* The XSI form is thread-safe and, unlike strerror(), owns no buffer. */
-    if (strerror_r(os_errno, words, sizeof words) == 0)
+    words_of_errno(os_errno, words, sizeof words);
+    if (words[0] != '\0')
         (void)snprintf(error->sentence + used, sizeof error->sentence - used, ": %s", words);
     return error_at(error, status, file, offset, 0);
 }

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "log.h"
+
 static int dir_open_error(const char *path, unsigned how) {
     struct os_dir *untouched = (struct os_dir *)&root;
     const int error = os_dir_open(os, path, how, &untouched);
@@ -355,34 +357,72 @@ Test(os_posix_file, rename_replaces_and_unlink_removes, .init = set_up, .fini = 
     cr_assert_eq(os_rename(os, dir, "from", "to"), ENOENT);
 }
 
-/* A file size limit stands for a full disk: the same short write, then an error. */
+/* SIGXFSZ would end this child. */
 static int meet_size_limit(void *context) {
     (void)context;
-    (void)signal(SIGXFSZ, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_DFL);
     struct os *mine;
     struct os_dir *root_dir;
-    struct os_file *file;
+    struct os_file *file, *longer;
     static const uint8_t bytes[2 * PAGE] = {1};
     struct os_stat found;
     NEED(os_posix_create(&mine) == 0);
     NEED(os_dir_open(mine, root, 0, &root_dir) == 0);
     NEED(os_file_open(mine, root_dir, "file", MAKE, &file) == 0);
+    NEED(os_file_open(mine, root_dir, "long", MAKE, &longer) == 0);
+    NEED(os_file_zero_fill(mine, longer, 0, sizeof bytes) == 0);
     NEED(setrlimit(RLIMIT_FSIZE, &(struct rlimit){6000, 6000}) == 0);
     NEED(os_file_zero_fill(mine, file, 0, sizeof bytes) == EFBIG);
-    NEED(os_file_stat(mine, file, &found) == 0 && found.bytes == 0);
     NEED(os_file_write(mine, file, bytes, sizeof bytes, 0) == EFBIG);
-    NEED(os_file_stat(mine, file, &found) == 0 && found.bytes == 6000);
     NEED(os_file_write(mine, file, bytes, 1, 6000) == EFBIG);
-    NEED(os_file_zero_fill(mine, file, 0, 6000) == 0);
+    NEED(os_file_write(mine, file, bytes, 1, UINT32_MAX) == EFBIG);
     NEED(os_file_truncate(mine, file, 6001) == EFBIG);
+    NEED(os_file_stat(mine, file, &found) == 0 && found.bytes == 0);
+    NEED(os_file_zero_fill(mine, file, 0, 6000) == 0);
+    NEED(os_file_write(mine, file, bytes, 1, 5999) == 0);
+    NEED(os_file_write(mine, file, bytes, 0, 6001) == 0);
+    NEED(os_file_truncate(mine, file, 5000) == 0);
+    NEED(os_file_truncate(mine, file, 6000) == 0);
+    /* What was longer before the limit can be read and cut, not written beyond it. */
+    NEED(os_file_write(mine, longer, bytes, 1, 7000) == EFBIG);
+    NEED(os_file_zero_fill(mine, longer, 7000, 1) == EFBIG);
+    NEED(os_file_truncate(mine, longer, 7000) == 0);
+    NEED(os_file_close(mine, longer) == 0);
     NEED(os_file_close(mine, file) == 0);
     os_dir_close(mine, root_dir);
     os_posix_destroy(mine);
     return 0;
 }
 
-Test(os_posix_file, a_write_that_is_cut_short_fails, .init = set_up, .fini = tear_down) {
+Test(os_posix_file, a_limit_on_its_size_is_an_error_and_no_signal, .init = set_up,
+     .fini = tear_down) {
     run_child(meet_size_limit, NULL);
+}
+
+/* What a program is told that may make short files only. */
+static int open_log_within_limit(void *context) {
+    (void)context;
+    (void)signal(SIGXFSZ, SIG_DFL);
+    struct os *mine;
+    struct log *log;
+    struct log_opening opening;
+    pawl_error error;
+    const struct log_options options = {.create = true};
+    NEED(os_posix_create(&mine) == 0);
+    NEED(setrlimit(RLIMIT_FSIZE, &(struct rlimit){PAGE, PAGE}) == 0);
+    NEED(log_open(mine, path_of("store"), &options, &log, &opening, &error) == PAWL_DISK_FULL);
+    NEED(error.os_errno == EFBIG);
+    NEED(strstr(error.sentence, "limit") != NULL && strstr(error.sentence, "ulimit -f") != NULL);
+    os_posix_destroy(mine);
+    return 0;
+}
+
+Test(os_posix_file, a_limit_on_sizes_is_named_by_the_log, .init = set_up, .fini = tear_down) {
+    run_child(open_log_within_limit, NULL);
+    static const char *const made[] = {"store/log/0000000001.seg", "store/log", "store/identity",
+                                       "store/shared"};
+    for (size_t i = 0; i < sizeof made / sizeof made[0]; i++)
+        (void)remove(path_of(made[i]));
 }
 
 /* Futexes and clocks. */
