@@ -291,7 +291,7 @@ void chain_let_go(struct chain *chain, struct os_file *file) {
     mutex_unlock(chain->os, &chain->mutex);
 }
 
-void chain_forget(struct chain *chain, uint64_t ordinal) {
+void chain_close_unbegun(struct chain *chain, uint64_t ordinal) {
     (void)mutex_lock(chain->os, &chain->mutex, OS_NO_DEADLINE); /* cannot time out */
     for (size_t i = 0; i < CHAIN_FILES; i++) {
         struct chain_file *file = &chain->files[i];

@@ -91,7 +91,7 @@ pawl_status chain_open(struct chain *chain, uint64_t ordinal, struct os_file **r
 
 /* Closes a segment's file if it is open and unused: the name may stand for another file by now. For
  * segments that have not begun. */
-void chain_forget(struct chain *chain, uint64_t ordinal);
+void chain_close_unbegun(struct chain *chain, uint64_t ordinal);
 
 /* Where in its file a position of the log lies. */
 static inline uint64_t chain_offset(const struct chain_entry *entry, uint64_t lsn) {

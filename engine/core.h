@@ -32,8 +32,7 @@ struct log {
 
     struct mutex supply_mutex; /* the maintenance byte between the threads of this handle */
 
-    _Atomic uint64_t written_lsn; /* the end of what this handle appended */
-    _Atomic uint64_t idle_lsn;    /* the tail at the last upkeep */
+    _Atomic uint64_t idle_lsn; /* the tail at the last upkeep */
     _Atomic uint32_t is_interrupted;
 };
 
@@ -54,6 +53,24 @@ static inline uint64_t core_until(struct os *os, uint64_t slice_ns, uint64_t dea
     return until < deadline ? until : deadline;
 }
 
+/* This session's own slot. */
+static inline struct shared_slot *core_slot(struct log *log) {
+    return &log->shared->slots[shared_owner_slot(log->slots.self)];
+}
+
+/* Waits for a mutex of this handle, whose holder may itself wait for another process.
+ * PAWL_INTERRUPTED; PAWL_BUSY past the deadline: another thread `does_what`. */
+static inline pawl_status core_lock(struct log *log, struct mutex *mutex, const char *does_what,
+                                    uint64_t deadline, pawl_error *error) {
+    while (mutex_lock(log->os, mutex, core_until(log->os, CORE_LOOK_NS, deadline)) != 0) {
+        if (atomic_load(&log->is_interrupted) != 0)
+            return error_set(error, PAWL_INTERRUPTED, "the wait was interrupted");
+        if (os_clock_boot(log->os) >= deadline)
+            return error_set(error, PAWL_BUSY, "another thread of this process %s", does_what);
+    }
+    return PAWL_OK;
+}
+
 /* PAWL_FORKED in a child that was forked after the opening: its descriptors are closed. */
 static inline pawl_status core_usable(struct log *log, pawl_error *error) {
     if (os_is_forked_child(log->os))
@@ -66,17 +83,25 @@ static inline pawl_status core_failed(struct log *log, pawl_error *error) {
     struct shared *shared = log->shared;
     char name[SEGMENT_NAME_BYTES];
     segment_name(atomic_load(&shared->failed_ordinal), name);
-    (void)error_set(error, PAWL_FAILED,
-                    "a sync of segment %s failed (errno %u); nothing more is written until every "
-                    "process has closed the store and one opens it again",
-                    name, atomic_load(&shared->failed_errno));
+    (void)error_set(
+        error, PAWL_FAILED,
+        "segment %s could not be made durable (errno %u); nothing more is written until every "
+        "process has closed the store and one opens it again",
+        name, atomic_load(&shared->failed_errno));
     return error_at(error, PAWL_FAILED, name, 0, atomic_load(&shared->durable_lsn));
+}
+
+/* Makes what core_failed() filled in the answer to a call of which something was written. */
+static inline pawl_status core_undetermined(pawl_error *error) {
+    if (error != NULL)
+        error->status = PAWL_FAILED_SYNC;
+    return PAWL_FAILED_SYNC;
 }
 
 /* What was written and is not durable can be gone before any sync has said so: the system failed to
  * write it back by itself, and dropped it from the cache. That is no damage to what was promised;
  * the next sync will tell. */
-static inline pawl_status core_lost(struct log *log, pawl_error *error) {
+static inline pawl_status core_not_durable(struct log *log, pawl_error *error) {
     if (atomic_load(&log->shared->is_failed) != 0)
         return core_failed(log, error);
     return error_set(error, PAWL_IO, "what is not durable yet can't be read back");
@@ -86,7 +111,7 @@ static inline pawl_status core_lost(struct log *log, pawl_error *error) {
 static inline pawl_status core_judge_chain(struct log *log, pawl_status status, pawl_error *error) {
     const uint64_t durable_lsn = atomic_load(&log->shared->durable_lsn);
     if (status == PAWL_DAMAGED && durable_lsn < atomic_load(&log->shared->tail_lsn))
-        return core_lost(log, error);
+        return core_not_durable(log, error);
     return status;
 }
 

@@ -6,7 +6,10 @@
 #include <errno.h>
 #include <string.h>
 
-enum { FIRST_SEGMENT_DATA = 64 * 1024 };
+enum {
+    FIRST_ORDINAL = 1,
+    FIRST_SEGMENT_DATA = 64 * 1024,
+};
 
 /* Is the directory empty but for what a store that was never finished leaves? */
 static int create_visit(void *context, const char *name) {
@@ -35,7 +38,7 @@ pawl_status create_check_empty(struct log *log, pawl_error *error) {
 static int create_log_visit(void *context, const char *name) {
     uint64_t ordinal;
     bool *has_more = context;
-    if (segment_parse_name(name, &ordinal) && ordinal > 2)
+    if (segment_parse_name(name, &ordinal) && ordinal > FIRST_ORDINAL + 1)
         *has_more = true;
     return 0;
 }
@@ -44,9 +47,11 @@ static int create_log_visit(void *context, const char *name) {
 pawl_status create_check_log(struct log *log, pawl_error *error) {
     bool has_more = false;
     int failed = os_dir_list(log->os, log->dir, create_log_visit, &has_more);
+    char first[SEGMENT_NAME_BYTES];
+    segment_name(FIRST_ORDINAL, first);
     struct os_file *file;
     if (failed == 0)
-        failed = os_file_open(log->os, log->dir, "0000000001.seg", OS_OPEN_READ, &file);
+        failed = os_file_open(log->os, log->dir, first, OS_OPEN_READ, &file);
     if (failed == 0) {
         uint8_t bytes[FRAME_HEADER_BYTES];
         size_t read;
@@ -67,21 +72,23 @@ pawl_status create_check_log(struct log *log, pawl_error *error) {
     return PAWL_OK;
 }
 
-/* The first segment, begun, and its herald. */
-static pawl_status create_segments(struct log *log, pawl_error *error) {
-    struct segment_header header = {.ordinal = 1, .made_us = os_clock_wall(log->os)};
+static pawl_status create_segment(struct log *log, uint64_t ordinal, uint64_t data_bytes,
+                                  pawl_error *error) {
+    struct segment_header header = {.ordinal = ordinal, .made_us = os_clock_wall(log->os)};
     memcpy(header.uuid, log->identity.uuid, sizeof header.uuid);
+    return segment_make(log->os, log->dir, &header, log->identity.secret, data_bytes, error);
+}
+
+/* Writes the first frame of all. */
+static pawl_status create_start(struct log *log, pawl_error *error) {
     const struct segment_start start = {0, SEGMENT_FIRST_LSN};
-    const uint64_t secret = log->identity.secret;
-    uint64_t data_bytes = log->options.segment_bytes - SEGMENT_DATA_AT;
-    if (data_bytes > FIRST_SEGMENT_DATA)
-        data_bytes = FIRST_SEGMENT_DATA;
-    TRY(segment_make(log->os, log->dir, &header, secret, data_bytes, error));
     uint8_t frame[SEGMENT_START_FRAME_BYTES];
-    const size_t size = segment_start_frame(&start, 1, secret, 0, header.made_us, frame);
+    const size_t size = segment_start_frame(&start, FIRST_ORDINAL, log->identity.secret, 0,
+                                            os_clock_wall(log->os), frame);
+    char name[SEGMENT_NAME_BYTES];
+    segment_name(FIRST_ORDINAL, name);
     struct os_file *file;
-    int failed =
-        os_file_open(log->os, log->dir, "0000000001.seg", OS_OPEN_READ | OS_OPEN_WRITE, &file);
+    int failed = os_file_open(log->os, log->dir, name, OS_OPEN_READ | OS_OPEN_WRITE, &file);
     if (failed == 0) {
         failed = os_file_write(log->os, file, frame, size, SEGMENT_DATA_AT);
         if (failed == 0 && STEP_IS_ON(STEP_CREATE_SYNC_START))
@@ -90,10 +97,19 @@ static pawl_status create_segments(struct log *log, pawl_error *error) {
         failed = failed != 0 ? failed : close_failed;
     }
     if (failed != 0)
-        return error_os(error, failed, "0000000001.seg", 0, "cannot begin the log");
-    header.ordinal = 2;
-    TRY(segment_make(log->os, log->dir, &header, secret, 0, error));
-    failed = STEP_IS_ON(STEP_CREATE_SYNC_LOG) ? os_dir_sync(log->os, log->dir) : 0;
+        return error_os(error, failed, name, 0, "cannot begin the log");
+    return PAWL_OK;
+}
+
+/* The first segment, begun, and its herald. */
+static pawl_status create_segments(struct log *log, pawl_error *error) {
+    uint64_t data_bytes = log->options.segment_bytes - SEGMENT_DATA_AT;
+    if (data_bytes > FIRST_SEGMENT_DATA)
+        data_bytes = FIRST_SEGMENT_DATA;
+    TRY(create_segment(log, FIRST_ORDINAL, data_bytes, error));
+    TRY(create_start(log, error));
+    TRY(create_segment(log, FIRST_ORDINAL + 1, 0, error));
+    const int failed = STEP_IS_ON(STEP_CREATE_SYNC_LOG) ? os_dir_sync(log->os, log->dir) : 0;
     if (failed != 0)
         return error_os(error, failed, "log", 0, "cannot sync the names of the first segments");
     return PAWL_OK;

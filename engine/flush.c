@@ -33,9 +33,7 @@ static pawl_status flush_fail(struct log *log, const struct flush_piece *piece, 
     char name[SEGMENT_NAME_BYTES];
     segment_name(piece->entry.ordinal, name);
     (void)error_os(error, os_errno, name, 0, "a sync of segment %s failed", name);
-    if (error != NULL)
-        error->status = PAWL_FAILED_SYNC;
-    return PAWL_FAILED_SYNC;
+    return core_undetermined(error);
 }
 
 /* Writes [from, to) again with the bytes that are there, frame by frame, so that the pages are
@@ -113,6 +111,13 @@ static void flush_gather(struct log *log) {
         os_pause(log->os, 0);
 }
 
+/* Was something from `durable_lsn` on written, or being synced, by a process that is gone? Then an
+ * error of the system's own writing may have been told to it alone, or to nobody. */
+static bool flush_must_rewrite(struct log *log, uint64_t durable_lsn) {
+    return (STEP_IS_ON(STEP_COMMIT_DEAD_WRITER) && slots_left_dirty(&log->slots, durable_lsn)) ||
+           atomic_load(&log->shared->rewrite_lsn) > durable_lsn;
+}
+
 /* One sync for everything that has been appended. The caller has the lead. */
 static pawl_status flush_lead(struct log *log, pawl_error *error) {
     struct shared *shared = log->shared;
@@ -123,7 +128,7 @@ static pawl_status flush_lead(struct log *log, pawl_error *error) {
     if (from == to)
         return PAWL_OK; /* who led a moment ago has synced it all */
     TRY(core_judge_chain(log, chain_follow(&log->chain, active, error), error));
-    TRY(flush_range(log, from, to, atomic_load(&shared->must_rewrite) != 0, error));
+    TRY(flush_range(log, from, to, flush_must_rewrite(log, from), error));
     if (!STEP_IS_ON(STEP_COMMIT_BOUND))
         to = atomic_load(&shared->tail_lsn);
     if (atomic_load(&shared->is_failed) != 0)
@@ -132,7 +137,6 @@ static pawl_status flush_lead(struct log *log, pawl_error *error) {
     atomic_store(&shared->synced_frames, frames);
     os_step(log->os);
     atomic_store(&shared->durable_lsn, to);
-    atomic_store(&shared->must_rewrite, 0);
     return PAWL_OK;
 }
 
@@ -143,13 +147,13 @@ static pawl_status flush_try_lead(struct log *log, shared_owner dead, pawl_error
                               : shared_owner_replace(&shared->sync_owner, dead, log->slots.self);
     if (!has_lead)
         return PAWL_OK;
-    /* It stays owed until somebody has done it: this one may fail at it, or die. */
+    /* It stays owed until all of it is durable: this one may fail at it, or die. */
     if (dead != 0)
-        atomic_store(&shared->must_rewrite, 1);
+        shared_raise_rewrite(shared, atomic_load(&shared->tail_lsn));
     flush_gather(log);
     const pawl_status status = flush_lead(log, error);
     if (!STEP_IS_ON(STEP_COMMIT_OWED))
-        atomic_store(&shared->must_rewrite, 0);
+        atomic_store(&shared->rewrite_lsn, 0);
     shared_owner_drop(log->os, &shared->sync_owner);
     shared_event_raise(log->os, &shared->durable_event, &shared->durable_waiters);
     return status;
@@ -163,19 +167,12 @@ static bool flush_sleep(struct log *log, uint32_t seen, uint64_t deadline) {
                          core_until(log->os, CORE_SLICE_NS, deadline)) == ETIMEDOUT;
 }
 
-static pawl_status flush_undetermined(struct log *log, pawl_error *error) {
-    (void)core_failed(log, error);
-    if (error != NULL)
-        error->status = PAWL_FAILED_SYNC;
-    return PAWL_FAILED_SYNC;
-}
-
 static pawl_status flush_step(struct log *log, enum commit_move move, shared_owner leader,
                               pawl_error *error) {
     switch (move) {
     case COMMIT_LEAD: return flush_try_lead(log, 0, error);
     case COMMIT_TAKE_OVER: return flush_try_lead(log, leader, error);
-    case COMMIT_FAILED: return flush_undetermined(log, error);
+    case COMMIT_FAILED: (void)core_failed(log, error); return core_undetermined(error);
     case COMMIT_LATE:
         return error_set(error, PAWL_PENDING, "the deadline passed before it was durable");
     case COMMIT_INTERRUPTED:
@@ -208,11 +205,15 @@ static pawl_status flush_until(struct log *log, uint64_t lsn, uint64_t deadline,
             return PAWL_OK;
         if (move == COMMIT_WAIT)
             has_waited = flush_sleep(log, seen, deadline);
-        const pawl_status status = flush_step(log, move, leader, error);
+        pawl_error found;
+        const pawl_status status = flush_step(log, move, leader, &found);
         /* The latch decides, for who led as for all. */
         const bool is_latched = status == PAWL_FAILED || status == PAWL_FAILED_SYNC;
-        if (!is_latched || move == COMMIT_FAILED)
-            TRY(status);
+        if (status != PAWL_OK && (!is_latched || move == COMMIT_FAILED)) {
+            if (error != NULL)
+                *error = found;
+            return status;
+        }
     }
 }
 

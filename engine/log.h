@@ -83,7 +83,9 @@ pawl_status log_lock(struct log *log, uint64_t bytes, enum log_class class, uint
 void log_unlock(struct log *log);
 
 /* Appends one frame. On success it is in the file: it survives the death of any process. On failure
- * (PAWL_IO, PAWL_DISK_FULL) it is not in the log and never will be. */
+ * (PAWL_IO, PAWL_DISK_FULL, PAWL_TOO_LARGE, PAWL_NO_MEMORY) it is not in the log and never will be;
+ * but PAWL_FAILED_SYNC: what was written could not be read back either, it may or may not be there
+ * after reopening, and the store is latched. */
 pawl_status log_append(struct log *log, const struct log_draft *draft, uint64_t *ret_lsn,
                        uint64_t *ret_end_lsn, pawl_error *error);
 

@@ -51,7 +51,7 @@ static pawl_status open_files(struct log *log, const char *path, pawl_error *err
 
 /* Who is alone trusts nothing that is only cached: a creation may have died before its sync, or of
  * one that failed. */
-static pawl_status open_settle(struct log *log, pawl_error *error) {
+static pawl_status open_settle_identity(struct log *log, pawl_error *error) {
     struct os_file *identity = log->slots.identity;
     int failed = STEP_IS_ON(STEP_OPEN_SYNC_IDENTITY) ? os_file_sync(log->os, identity) : 0;
     if (failed == 0 && STEP_IS_ON(STEP_OPEN_DROP_IDENTITY))
@@ -206,7 +206,13 @@ static pawl_status recover_shared(struct log *log, pawl_error *error) {
     if (log->options.exclusive)
         return shared_make_private(log->os, &log->identity, log->options.segment_bytes,
                                    &log->shared, error);
-    TRY(shared_make(log->os, log->store_dir, &log->identity, log->options.segment_bytes, error));
+    pawl_status status;
+    do {
+        status =
+            shared_make(log->os, log->store_dir, &log->identity, log->options.segment_bytes, error);
+        /* A store is opened on a full disk too: finishing work is what makes space. */
+    } while (status == PAWL_DISK_FULL && supply_give_reserve(log));
+    TRY(status);
     return shared_map(log->os, log->store_dir, &log->identity, &log->shared, error);
 }
 
@@ -280,9 +286,9 @@ static pawl_status open_inside(struct log *log, const char *path, struct log_ope
     TRY(slots_are_free(&log->slots, &is_alone, &held_slot, error));
     opening->was_alone = is_alone;
     if (is_alone)
-        TRY(open_settle(log, error));
+        TRY(open_settle_identity(log, error));
     TRY(open_identity(log, path, opening, error));
-    chain_init(&log->chain, log->os, log->dir, &log->identity);
+    log->chain.dir = log->dir;
     if (is_alone)
         TRY(open_alone(log, opening, error));
     else
@@ -356,8 +362,11 @@ pawl_status log_close(struct log *log, pawl_error *error) {
     /* That ended the waits of others; this one is asked for. */
     atomic_store(&log->is_interrupted, 0);
     pawl_status status = PAWL_OK;
+    /* A frame that was refused is in what it may have written, and is not in the log. */
+    const uint64_t dirty = atomic_load(&core_slot(log)->dirty_lsn);
+    const uint64_t tail = log_tail(log);
     if (STEP_IS_ON(STEP_CLOSE_SYNC))
-        status = flush_wait(log, atomic_load(&log->written_lsn), deadline, error);
+        status = flush_wait(log, dirty < tail ? dirty : tail, deadline, error);
     if (log->options.exclusive ||
         slots_take_door(&log->slots, log->store_dir, deadline, NULL) == PAWL_OK)
         (void)close_last(log, NULL); /* a mark narrows a window; without it nothing is lost */

@@ -15,6 +15,7 @@ struct log_reader {
 
 pawl_status log_reader_open(struct log *log, uint64_t lsn, struct log_reader **ret_reader,
                             pawl_error *error) {
+    TRY(core_usable(log, error));
     struct log_reader *reader = os_allocate(log->os, sizeof *reader);
     if (reader == NULL)
         return error_set(error, PAWL_NO_MEMORY, "no memory for a reader");
@@ -66,7 +67,7 @@ static pawl_status reader_enter_segment(struct log_reader *reader, pawl_error *e
 static pawl_status reader_damaged(struct log_reader *reader, uint64_t lsn, uint64_t offset,
                                   const char *what, pawl_error *error) {
     if (lsn >= atomic_load(&reader->log->shared->durable_lsn))
-        return core_lost(reader->log, error);
+        return core_not_durable(reader->log, error);
     (void)error_set(error, PAWL_DAMAGED, "segment %s, offset %llu: %s is not whole",
                     reader->window.name, (unsigned long long)offset, what);
     return error_at(error, PAWL_DAMAGED, reader->window.name, offset, lsn);

@@ -178,6 +178,16 @@ void shared_event_raise(struct os *os, _Atomic uint32_t *event, _Atomic uint32_t
         os_futex_wake(os, event, UINT32_MAX);
 }
 
+bool shared_is_sound(const struct shared *shared) {
+    return shared->magic == SHARED_MAGIC;
+}
+
+void shared_raise_rewrite(struct shared *shared, uint64_t lsn) {
+    uint64_t seen = atomic_load(&shared->rewrite_lsn);
+    while (seen < lsn && !atomic_compare_exchange_weak(&shared->rewrite_lsn, &seen, lsn))
+        continue;
+}
+
 void shared_fail(struct os *os, struct shared *shared, int os_errno, uint64_t ordinal) {
     if (atomic_load(&shared->is_failed) == 0) {
         atomic_store(&shared->failed_errno, (uint32_t)os_errno);

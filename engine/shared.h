@@ -24,6 +24,9 @@
  *
  * H5  Once is_failed is set, nothing new is appended and durable_lsn stands still.
  *
+ * H6  What a process that is gone had written, or was syncing, and what is not durable yet, lies
+ *     below rewrite_lsn or below the dirty_lsn of a slot that nobody holds.
+ *
  * Threads: every field is atomic, or constant from the end of the opening that made it; but a
  * slot's host and command, which serve a sentence and are read as they may stand. Orders are given
  * at the functions.
@@ -51,7 +54,7 @@ typedef uint32_t shared_owner;
 struct shared_slot {
     _Atomic uint32_t generation; /* of the newest session in it; 0 never used */
     _Atomic uint32_t pid;
-    _Atomic uint64_t applied_lsn; /* it has read the log up to here */
+    _Atomic uint64_t dirty_lsn; /* it may have written up to here; set before it writes */
     char host[64];
     char command[64];
     uint8_t reserved[112];
@@ -89,9 +92,9 @@ struct shared {
     _Atomic uint32_t sync_owner;
     _Atomic uint32_t durable_event; /* counts up when durable_lsn or is_failed has changed */
     _Atomic uint32_t durable_waiters;
-    _Atomic uint32_t must_rewrite; /* a leader died: what is not durable is written again first */
     _Atomic uint32_t group_frames; /* how many frames the last sync made durable */
     _Atomic uint64_t durable_lsn;
+    _Atomic uint64_t rewrite_lsn;   /* below it, what is not durable is written again first */
     _Atomic uint64_t synced_frames; /* sync_frames when the last sync began */
 
     uint8_t apart_4[64];
@@ -104,6 +107,7 @@ struct shared {
     _Atomic uint32_t tail_waiters;
 
     uint8_t apart_last[64];
+    _Atomic uint32_t slots_used; /* no slot from here on was ever taken */
     struct shared_slot slots[SHARED_SLOTS];
 };
 
@@ -166,6 +170,12 @@ void shared_owner_drop(struct os *os, _Atomic uint32_t *word);
 
 /* Counts an event and wakes everybody who waits for it. */
 void shared_event_raise(struct os *os, _Atomic uint32_t *event, _Atomic uint32_t *waiters);
+
+/* Is it still what it was when it was mapped? Somebody outside may have written over it. */
+bool shared_is_sound(const struct shared *shared);
+
+/* Raises rewrite_lsn to `lsn`, if it is lower. */
+void shared_raise_rewrite(struct shared *shared, uint64_t lsn);
 
 /* Latches the store (H5). The first cause stays. */
 void shared_fail(struct os *os, struct shared *shared, int os_errno, uint64_t ordinal);

@@ -99,7 +99,7 @@ static void slot_fill(struct slots *slots, struct shared_slot *slot) {
     struct os_process process = {0};
     os_process(slots->os, &process);
     atomic_store(&slot->pid, process.pid);
-    atomic_store(&slot->applied_lsn, 0);
+    atomic_store(&slot->dirty_lsn, 0);
     (void)snprintf(slot->host, sizeof slot->host, "%s", process.host);
     (void)snprintf(slot->command, sizeof slot->command, "%s", process.command);
     const uint32_t was = atomic_load(&slot->generation);
@@ -110,25 +110,30 @@ static void slot_fill(struct slots *slots, struct shared_slot *slot) {
     atomic_store(&slot->generation, is);
 }
 
+static bool slot_is_held(struct slots *slots, unsigned slot) {
+    uint64_t held;
+    return os_lock_find(slots->os, slots->identity, BYTE_FIRST_SLOT + slot, 1, &held) != ENOENT;
+}
+
 pawl_status slots_take(struct slots *slots, struct shared *shared, pawl_error *error) {
     for (unsigned i = 0; i < SHARED_SLOTS; i++) {
+        if (slot_is_held(slots, i))
+            continue;
+        /* What its last owner left goes on being owed (H6), from before the slot is held again. */
+        shared_raise_rewrite(shared, atomic_load(&shared->slots[i].dirty_lsn));
         const int failed = os_lock_take(slots->os, slots->identity, BYTE_FIRST_SLOT + i);
         if (failed == EAGAIN)
             continue;
         if (failed != 0)
             return error_os(error, failed, IDENTITY_NAME, 0, "cannot lock %s", IDENTITY_NAME);
         slot_fill(slots, &shared->slots[i]);
+        if (atomic_load(&shared->slots_used) <= i)
+            atomic_store(&shared->slots_used, i + 1);
         slots->shared = shared;
         slots->self = shared_owner_make(i, atomic_load(&shared->slots[i].generation));
         return PAWL_OK;
     }
     return error_set(error, PAWL_BUSY, "all %d sessions of the store are taken", SHARED_SLOTS);
-}
-
-void slots_drop(struct slots *slots) {
-    os_lock_drop(slots->os, slots->identity, BYTE_FIRST_SLOT + shared_owner_slot(slots->self));
-    slots->shared = NULL;
-    slots->self = 0;
 }
 
 bool slots_owner_is_dead(struct slots *slots, shared_owner owner) {
@@ -140,8 +145,19 @@ bool slots_owner_is_dead(struct slots *slots, shared_owner owner) {
         return true;
     if (slot == shared_owner_slot(slots->self))
         return generation != shared_owner_generation(slots->self);
-    uint64_t held;
-    return os_lock_find(slots->os, slots->identity, BYTE_FIRST_SLOT + slot, 1, &held) == ENOENT;
+    return !slot_is_held(slots, slot);
+}
+
+bool slots_left_dirty(struct slots *slots, uint64_t durable_lsn) {
+    const struct shared *shared = slots->shared;
+    const uint32_t used = atomic_load(&shared->slots_used);
+    const unsigned self = shared_owner_slot(slots->self);
+    for (unsigned i = 0; i < used && i < SHARED_SLOTS; i++) {
+        if (i != self && atomic_load(&shared->slots[i].dirty_lsn) > durable_lsn &&
+            !slot_is_held(slots, i))
+            return true;
+    }
+    return false;
 }
 
 pawl_status slots_busy(const struct slots *slots, shared_owner owner, const char *what,

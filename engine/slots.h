@@ -40,12 +40,15 @@ pawl_status slots_are_free(struct slots *slots, bool *ret_free, unsigned *ret_sl
 /* Does anybody hold the door? For who looks only; the answer may be old when it comes. */
 pawl_status slots_find_door(struct slots *slots, bool *ret_held, pawl_error *error);
 
-/* Takes a free slot; PAWL_BUSY when all are held. The door must be held. */
+/* Takes a free slot; PAWL_BUSY when all are held. The door must be held. Closing the file gives it
+ * up, as does the end of the process. */
 pawl_status slots_take(struct slots *slots, struct shared *shared, pawl_error *error);
-void slots_drop(struct slots *slots);
 
 /* Is the session that this owner word names dead? False when in doubt. */
 bool slots_owner_is_dead(struct slots *slots, shared_owner owner);
+
+/* May a session that is gone have written beyond `durable_lsn`? */
+bool slots_left_dirty(struct slots *slots, uint64_t durable_lsn);
 
 /* PAWL_BUSY naming pid, host and command of the session, and what it holds. */
 pawl_status slots_busy(const struct slots *slots, shared_owner owner, const char *what,

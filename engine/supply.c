@@ -16,15 +16,20 @@ static const uint64_t pause_ns = 200 * 1000;
 /* ---- Who may supply ---- */
 
 static pawl_status supply_begin(struct log *log, uint64_t deadline, pawl_error *error) {
-    if (mutex_lock(log->os, &log->supply_mutex, deadline) != 0)
-        return error_set(error, PAWL_BUSY, "another thread of this process makes a segment");
-    while (!slots_take_maintenance(&log->slots)) {
-        if (os_clock_boot(log->os) >= deadline) {
-            mutex_unlock(log->os, &log->supply_mutex);
-            return slots_busy(&log->slots, atomic_load(&log->shared->supply_owner),
-                              "the making of the next segment", error);
-        }
-        os_pause(log->os, pause_ns);
+    TRY(core_lock(log, &log->supply_mutex, "makes a segment", deadline, error));
+    pawl_status status = PAWL_OK;
+    while (status == PAWL_OK && !slots_take_maintenance(&log->slots)) {
+        if (atomic_load(&log->is_interrupted) != 0)
+            status = error_set(error, PAWL_INTERRUPTED, "the wait for a segment was interrupted");
+        else if (os_clock_boot(log->os) >= deadline)
+            status = slots_busy(&log->slots, atomic_load(&log->shared->supply_owner),
+                                "the making of the next segment", error);
+        else
+            os_pause(log->os, pause_ns);
+    }
+    if (status != PAWL_OK) {
+        mutex_unlock(log->os, &log->supply_mutex);
+        return status;
     }
     atomic_store(&log->shared->supply_owner, log->slots.self);
     return PAWL_OK;
@@ -321,6 +326,15 @@ static pawl_status supply_from_reserve(struct log *log, const struct supply_file
     return supply_sync_names(log, error);
 }
 
+bool supply_give_reserve(struct log *log) {
+    for (int i = 0; i < SEGMENT_RESERVES; i++) {
+        /* Some file systems give the space back only once the name is gone for good. */
+        if (os_unlink(log->os, log->dir, segment_reserve_names[i]) == 0)
+            return os_dir_sync(log->os, log->dir) == 0;
+    }
+    return false;
+}
+
 pawl_status supply_refill_reserve(struct log *log, pawl_error *error) {
     if (log->options.reserve_bytes == 0)
         return PAWL_OK;
@@ -392,10 +406,18 @@ pawl_status supply_room(struct log *log, uint64_t bytes, enum log_class class, u
     return status;
 }
 
+/* How much the active segment still takes. */
+static uint64_t supply_left(struct shared *shared) {
+    /* The tail first: the room only grows, but for a cut, after which there is less than the tail. */
+    const uint64_t tail = atomic_load(&shared->tail_lsn);
+    const uint64_t room = atomic_load(&shared->room_lsn);
+    return atomic_load(&shared->is_sealed) == 0 && room > tail ? room - tail : 0;
+}
+
 pawl_status supply_maintain(struct log *log, pawl_error *error) {
     struct shared *shared = log->shared;
     const uint64_t ahead = supply_ahead(log);
-    const uint64_t left = atomic_load(&shared->room_lsn) - atomic_load(&shared->tail_lsn);
+    const uint64_t left = supply_left(shared);
     const bool is_ready =
         atomic_load(&shared->ready_ordinal) > atomic_load(&shared->active_ordinal);
     const uint64_t deadline = os_clock_boot(log->os);

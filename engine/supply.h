@@ -29,6 +29,10 @@ pawl_status supply_room(struct log *log, uint64_t bytes, enum log_class class, u
 /* Upkeep: makes room when little is left, and what is missing of the reserve. */
 pawl_status supply_maintain(struct log *log, pawl_error *error);
 
+/* Gives a reserve's space back to the disk, for what an opening cannot do without. False: there is
+ * none left. For who is alone. */
+bool supply_give_reserve(struct log *log);
+
 /* Makes what is missing of the reserve. For who is alone, or holds the maintenance byte. */
 pawl_status supply_refill_reserve(struct log *log, pawl_error *error);
 

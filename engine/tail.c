@@ -34,16 +34,15 @@ static pawl_status tail_take_word(struct log *log, uint64_t deadline, pawl_error
         }
         if (atomic_load(&log->is_interrupted) != 0)
             return error_set(error, PAWL_INTERRUPTED, "the wait for the append lock was ended");
-        const uint64_t until = core_until(os, CORE_SLICE_NS, deadline);
-        if (os_futex_wait(os, word, owner, until) != ETIMEDOUT)
+        const bool is_late = os_clock_boot(os) >= deadline;
+        if (!is_late &&
+            os_futex_wait(os, word, owner, core_until(os, CORE_SLICE_NS, deadline)) != ETIMEDOUT)
             continue;
         const uint32_t still = atomic_load(word);
-        if (still == 0)
-            continue;
-        if (slots_owner_is_dead(&log->slots, still)) {
+        if (still != 0 && slots_owner_is_dead(&log->slots, still)) {
             if (shared_owner_replace(word, still, self))
                 return PAWL_OK;
-        } else if (until >= deadline) {
+        } else if (still != 0 && is_late) {
             return slots_busy(&log->slots, still, "the append lock", error);
         }
     }
@@ -53,12 +52,14 @@ static pawl_status tail_take_word(struct log *log, uint64_t deadline, pawl_error
 
 static void tail_adopt(struct log *log, const struct frame_header *header, size_t size) {
     struct shared *shared = log->shared;
-    if ((header->flags & FRAME_FOOTER) != 0)
-        atomic_store(&shared->is_sealed, 1);
+    /* Who died while it began a segment may not have come so far as to open it. */
+    if ((header->flags & (FRAME_FOOTER | FRAME_SEGMENT_START)) != 0)
+        atomic_store(&shared->is_sealed, (header->flags & FRAME_FOOTER) != 0);
     if ((header->flags & FRAME_NEEDS_SYNC) != 0)
         atomic_fetch_add(&shared->sync_frames, 1);
     os_step(log->os);
     atomic_store(&shared->tail_lsn, header->lsn + size);
+    shared_event_raise(log->os, &shared->tail_event, &shared->tail_waiters);
 }
 
 /* Makes active and active_file those of the log's last segment. */
@@ -128,14 +129,18 @@ static pawl_status tail_settle(struct log *log, pawl_error *error) {
 
 pawl_status tail_lock(struct log *log, uint64_t deadline, pawl_error *error) {
     struct shared *shared = log->shared;
-    if (mutex_lock(log->os, &log->append_mutex, deadline) != 0)
-        return error_set(error, PAWL_BUSY, "another thread of this process holds the append lock");
+    TRY(core_lock(log, &log->append_mutex, "holds the append lock", deadline, error));
     pawl_status status = tail_take_word(log, deadline, error);
     if (status != PAWL_OK) {
         mutex_unlock(log->os, &log->append_mutex);
         return status;
     }
-    if (atomic_load(&shared->is_failed) != 0 && STEP_IS_ON(STEP_APPEND_CHECK_FAILED))
+    if (!shared_is_sound(shared))
+        status = error_at(
+            error,
+            error_set(error, PAWL_DAMAGED, "%s was written over while it was in use", SHARED_NAME),
+            SHARED_NAME, 0, 0);
+    else if (atomic_load(&shared->is_failed) != 0 && STEP_IS_ON(STEP_APPEND_CHECK_FAILED))
         status = core_failed(log, error);
     else if (atomic_load(&shared->appending_lsn) != 0 && STEP_IS_ON(STEP_APPEND_SETTLE))
         status = tail_settle(log, error);
@@ -199,19 +204,19 @@ static pawl_status tail_lay_out(struct log *log, const struct log_draft *draft, 
     return PAWL_OK;
 }
 
-/* Says, before anything else, that the tail is about to change (H3). */
-static void tail_announce(struct log *log) {
+/* Says, before anything else, that `bytes` are about to stand at the tail (H3, H6). */
+static void tail_announce(struct log *log, size_t bytes) {
     struct shared *shared = log->shared;
+    const uint64_t tail = atomic_load_explicit(&shared->tail_lsn, memory_order_relaxed);
+    atomic_store_explicit(&core_slot(log)->dirty_lsn, tail + bytes, memory_order_release);
     if (STEP_IS_ON(STEP_APPEND_MARK_INTENT))
-        atomic_store_explicit(&shared->appending_lsn,
-                              atomic_load_explicit(&shared->tail_lsn, memory_order_relaxed),
-                              memory_order_release);
+        atomic_store_explicit(&shared->appending_lsn, tail, memory_order_release);
     os_step(log->os);
 }
 
 static pawl_status tail_write(struct log *log, struct os_file *file, uint64_t ordinal,
                               const void *bytes, size_t size, uint64_t offset, pawl_error *error) {
-    tail_announce(log);
+    tail_announce(log, size);
     const int failed = os_file_write(log->os, file, bytes, size, offset);
     if (failed != 0) {
         char name[SEGMENT_NAME_BYTES];
@@ -234,8 +239,19 @@ static void tail_advance(struct log *log, const struct frame_header *header, siz
     atomic_store_explicit(&shared->tail_lsn, header->lsn + size, memory_order_release);
     os_step(log->os);
     atomic_store_explicit(&shared->appending_lsn, 0, memory_order_release);
-    atomic_store_explicit(&log->written_lsn, header->lsn + size, memory_order_relaxed);
     shared_event_raise(log->os, &shared->tail_event, &shared->tail_waiters);
+}
+
+/* The write of a frame failed with `status`. All of it may be there nevertheless, and recovery would
+ * take it for part of the log: so it is judged now, as what a dead owner leaves. */
+static pawl_status tail_judge(struct log *log, uint64_t lsn, pawl_status status,
+                              pawl_error *error) {
+    struct shared *shared = log->shared;
+    if (tail_settle(log, NULL) == PAWL_OK)
+        return atomic_load(&shared->tail_lsn) > lsn ? PAWL_OK : status;
+    shared_fail(log->os, shared, EIO, log->active.ordinal);
+    (void)core_failed(log, error);
+    return core_undetermined(error);
 }
 
 pawl_status tail_append(struct log *log, const struct log_draft *draft, uint64_t *ret_lsn,
@@ -245,9 +261,12 @@ pawl_status tail_append(struct log *log, const struct log_draft *draft, uint64_t
     TRY(tail_lay_out(log, draft, log->active.ordinal, &header, error));
     const size_t size = frame_header_frame_bytes(&header);
     CHECK(header.lsn + size <= atomic_load(&log->shared->room_lsn), error);
-    TRY(tail_write(log, log->active_file, log->active.ordinal, log->buffer, size,
-                   chain_offset(&log->active, header.lsn), error));
-    tail_advance(log, &header, size);
+    const pawl_status status = tail_write(log, log->active_file, log->active.ordinal, log->buffer,
+                                          size, chain_offset(&log->active, header.lsn), error);
+    if (status == PAWL_OK)
+        tail_advance(log, &header, size);
+    else
+        TRY(tail_judge(log, header.lsn, status, error));
     *ret_lsn = header.lsn;
     return PAWL_OK;
 }
@@ -285,7 +304,7 @@ static pawl_status tail_write_start(struct log *log, struct os_file *file, uint6
     if (verdict == CHAIN_START_WHOLE && found.end_lsn == tail &&
         found.predecessor == start.predecessor) {
         *ret_size = frame_header_frame_bytes(&header);
-        tail_announce(log);
+        tail_announce(log, *ret_size);
     }
     if (verdict != CHAIN_START_NONE)
         return PAWL_OK;
@@ -314,7 +333,7 @@ static pawl_status tail_begin(struct log *log, pawl_error *error) {
     /* A reserve may take the place of this file, and whoever begins that is another: what is open
      * here would then be no part of the log. */
     if (status != PAWL_OK || size == 0)
-        chain_forget(&log->chain, ordinal);
+        chain_close_unbegun(&log->chain, ordinal);
     TRY(status);
     if (size == 0) {
         atomic_store(&shared->ready_ordinal, 0);

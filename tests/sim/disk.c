@@ -358,6 +358,11 @@ void disk_forget_errors(struct disk *disk) {
     }
 }
 
+void disk_evict(struct disk *disk, int inode) {
+    disk->inodes[inode].error_is_new = false;
+    disk_drop_cache(disk, inode);
+}
+
 void disk_drop_cache(struct disk *disk, int at) {
     struct disk_inode *inode = &disk->inodes[at];
     if (inode->is_mapped)

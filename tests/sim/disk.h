@@ -105,6 +105,8 @@ void disk_sync(struct disk *disk, int inode);
 void disk_sync_failing(struct disk *disk, int inode, struct prng *prng);
 /* What nobody was told of yet is forgotten with the inode, where nobody has it open. */
 void disk_forget_errors(struct disk *disk);
+/* The same for one inode that nobody has open, and its clean sectors go from the cache too. */
+void disk_evict(struct disk *disk, int inode);
 /* Clean sectors are read anew from the disk. A mapped file keeps all: its pages are dirty. */
 void disk_drop_cache(struct disk *disk, int inode);
 /* The bytes for a mapping: they stay where they are, at most DISK_MAPPED_BYTES. Counts as an open

@@ -220,6 +220,8 @@ static int file_open(struct os *os, struct os_dir *dir, const char *name, unsign
         failed = EINVAL;
     if (failed == 0 && inode < 0)
         failed = create(process, dir->inode, name, false, &inode);
+    if (failed == 0 && disk->inodes[inode].opens == 0 && world_meets(process->world, FAULT_EVICT))
+        disk_evict(disk, inode);
     if (failed == 0) {
         struct os_file *file = calloc(1, sizeof *file);
         if (file == NULL)
@@ -371,7 +373,9 @@ static int file_write(struct os *os, struct os_file *file, const void *buffer, s
     if (failed == 0 && world_meets(world, FAULT_WRITE))
         failed = EIO;
     if (failed != 0) {
-        const size_t part = (size_t)prng_below(&world->faults, bytes);
+        /* An error does not say that nothing got there; seldom, all did. */
+        const size_t part =
+            prng_below(&world->faults, 8) == 0 ? bytes : (size_t)prng_below(&world->faults, bytes);
         (void)disk_write(disk, file->inode, buffer, part, offset);
     } else {
         failed = write_some(file, buffer, bytes, offset);

@@ -70,10 +70,9 @@ pawl_status stage_append(struct stage *stage, uint32_t bytes, bool is_durable,
     };
     const pawl_status status = log_append(stage->log, &draft, &lsn, &end_lsn, &stage->error);
     log_unlock(stage->log);
-    if (status != PAWL_OK) {
-        oracle_refused(&stage->oracle, number);
-        return status;
-    }
+    if (status != PAWL_OK && status != PAWL_FAILED_SYNC)
+        oracle_refused(&stage->oracle, number); /* else it may be there */
+    TRY(status);
     oracle_appended(&stage->oracle, number, lsn, end_lsn);
     if (!is_durable)
         return PAWL_OK;

@@ -19,4 +19,7 @@ void sweep_errors(struct sweep_report *report);
  * table's rows; when all are tried, one that is never met counts as failed. */
 void sweep_damage(struct sweep_report *report);
 
+/* Every call at which a process that appends may die, while another has the store open. */
+void sweep_heirs(struct sweep_report *report);
+
 #endif

@@ -135,8 +135,8 @@ static pawl_status append_one(struct actor *actor, uint32_t bytes, uint16_t flag
         oracle_appended(&run->oracle, number, lsn, *ret_end_lsn);
         if (*ret_end_lsn > actor->appended_lsn)
             actor->appended_lsn = *ret_end_lsn;
-    } else {
-        oracle_refused(&run->oracle, number);
+    } else if (status != PAWL_FAILED_SYNC) {
+        oracle_refused(&run->oracle, number); /* else it may be there */
     }
     expect_explained(run, "appending", status, &error);
     return status;

@@ -629,7 +629,7 @@ Test(log, on_a_full_disk_finishes_work_from_the_reserve, .init = set_up, .fini =
 /* A forked child. */
 
 /* Its exit code says what was wrong: an assertion would not reach the runner from there. */
-static int misuse(struct log *log) {
+static int misuse(struct log *log, struct log_reader *reader) {
     struct place place;
     if (try_append(log, 2, 40, 0, OS_NO_DEADLINE, &place, NULL) != PAWL_FORKED)
         return 1;
@@ -644,22 +644,24 @@ static int misuse(struct log *log) {
         return 4;
     if (log_maintain(log, NULL) != PAWL_FORKED)
         return 5;
-    struct log_reader *reader = NULL;
+    struct log_reader *another = NULL;
     struct log_view view;
-    if (log_reader_open(log, log_first(log), &reader, NULL) != PAWL_OK ||
+    if (log_reader_open(log, log_first(log), &another, NULL) != PAWL_FORKED ||
         log_reader_next(reader, LOG_TO_TAIL, &view, NULL) != PAWL_FORKED)
         return 6;
-    log_reader_close(reader);
     return log_close(log, NULL) == PAWL_OK ? 0 : 7;
 }
 
 Test(log, refuses_a_forked_child_and_stays_with_the_parent, .init = set_up, .fini = tear_down) {
     struct log *log = must_open_log(SMALL_SEGMENT);
     (void)must_append(log, 1, 40);
+    struct log_reader *reader = NULL;
+    cr_assert_eq(log_reader_open(log, log_first(log), &reader, NULL), PAWL_OK);
     const pid_t child = fork();
     cr_assert_geq(child, 0);
     if (child == 0)
-        _exit(misuse(log));
+        _exit(misuse(log, reader));
+    log_reader_close(reader);
     int status = 0;
     cr_assert_eq(waitpid(child, &status, 0), child);
     cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status %x", (unsigned)status);

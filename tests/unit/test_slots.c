@@ -24,6 +24,13 @@ static void session_end(struct session *session) {
     (void)os_file_close(os, session->slots.identity);
 }
 
+/* Its slot is free and its file open again, as after the end of one process and the start of another.
+ */
+static void session_renew(struct session *session) {
+    session_end(session);
+    session_begin(session);
+}
+
 static void make_shared(void) {
     set_up();
     cr_assert_eq(shared_make(os, dir, &ours, 8192, NULL), PAWL_OK);
@@ -83,8 +90,7 @@ Test(slots, one_held_means_that_nobody_is_alone, .init = make_shared, .fini = te
     cr_assert(are_free(&first, &slot), "its own does not count");
     cr_assert(!are_free(&second, &slot));
     cr_assert_eq(slot, 0);
-    slots_drop(&first.slots);
-    cr_assert_eq(first.slots.self, 0);
+    session_renew(&first);
     cr_assert(are_free(&second, &slot));
     session_end(&first);
     session_end(&second);
@@ -111,7 +117,7 @@ Test(slots, a_slot_taken_again_is_another_session, .init = make_shared, .fini = 
     session_begin(&witness);
     const shared_owner old = must_take(&first);
     cr_assert_eq(shared_owner_slot(must_take(&witness)), 1, "the next free one");
-    slots_drop(&first.slots);
+    session_renew(&first);
     const shared_owner heir = must_take(&second);
     cr_assert_eq(shared_owner_slot(heir), shared_owner_slot(old));
     cr_assert_neq(shared_owner_generation(heir), shared_owner_generation(old));
@@ -124,6 +130,27 @@ Test(slots, a_slot_taken_again_is_another_session, .init = make_shared, .fini = 
     session_end(&first);
     session_end(&second);
     session_end(&witness);
+}
+
+Test(slots, what_a_session_may_have_written_is_owed_when_it_is_gone, .init = make_shared,
+     .fini = tear_down) {
+    struct session first, second, third;
+    session_begin(&first);
+    session_begin(&second);
+    session_begin(&third);
+    const unsigned slot = shared_owner_slot(must_take(&first));
+    (void)must_take(&second);
+    atomic_store(&first.shared->slots[slot].dirty_lsn, 500);
+    cr_assert(!slots_left_dirty(&second.slots, 400), "it lives and answers for itself");
+    session_end(&first);
+    cr_assert(slots_left_dirty(&second.slots, 499));
+    cr_assert(!slots_left_dirty(&second.slots, 500), "all of it is durable");
+    cr_assert_eq(atomic_load(&second.shared->rewrite_lsn), 0);
+    cr_assert_eq(shared_owner_slot(must_take(&third)), slot);
+    cr_assert(!slots_left_dirty(&second.slots, 400), "the slot is another's");
+    cr_assert_eq(atomic_load(&second.shared->rewrite_lsn), 500, "who told what the last one left");
+    session_end(&second);
+    session_end(&third);
 }
 
 Test(slots, a_word_that_names_no_session_is_dead, .init = make_shared, .fini = tear_down) {
@@ -142,7 +169,7 @@ Test(slots, a_generation_goes_round_without_0, .init = make_shared, .fini = tear
     session_begin(&session);
     atomic_store(&session.shared->slots[0].generation, SHARED_GENERATION_MAX - 1);
     cr_assert_eq(shared_owner_generation(must_take(&session)), SHARED_GENERATION_MAX);
-    slots_drop(&session.slots);
+    session_renew(&session);
     cr_assert_eq(shared_owner_generation(must_take(&session)), 1);
     session_end(&session);
 }
@@ -157,7 +184,7 @@ Test(slots, all_taken_is_busy, .init = make_shared, .fini = tear_down) {
     struct session *late = &sessions[SHARED_SLOTS];
     cr_assert_eq(slots_take(&late->slots, late->shared, &error), PAWL_BUSY);
     cr_assert_eq(late->slots.self, 0);
-    slots_drop(&sessions[77].slots);
+    session_renew(&sessions[77]);
     cr_assert_eq(shared_owner_slot(must_take(late)), 77);
     for (unsigned i = 0; i <= SHARED_SLOTS; i++)
         session_end(&sessions[i]);

@@ -68,6 +68,24 @@ static void full_disk(struct stage *stage, void *context) {
     EXPECT(PAWL_OK, stage_close(stage));
 }
 
+static void without_shared(struct stage *stage, void *context) {
+    (void)context;
+    EXPECT(PAWL_OK, stage_open(stage));
+    EXPECT(PAWL_OK, stage_append(stage, 300, true, LOG_ORDINARY));
+    EXPECT(PAWL_OK, stage_close(stage));
+    struct disk *disk = world_disk(stage->world);
+    disk_remove(disk, disk_lookup(disk, 0, "store"), SHARED_NAME);
+    disk_fills(stage);
+    EXPECT(PAWL_OK, stage_open(stage));
+    EXPECT(PAWL_OK, stage_append(stage, 300, true, LOG_FINISHING));
+    EXPECT(PAWL_OK, stage_read_all(stage));
+    EXPECT(PAWL_OK, stage_close(stage));
+}
+
+Test(supply, with_no_byte_free_an_opening_takes_a_reserve_for_shared) {
+    play(without_shared, 256 * 1024);
+}
+
 Test(supply, a_full_disk_takes_what_finishes_work_and_nothing_else) {
     play(full_disk, 8192);
 }
