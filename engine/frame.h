@@ -10,9 +10,12 @@
  *
  * Invariants
  * F1  A frame's size is a multiple of 8 and at most FRAME_BYTES_MAX.
+ *
  * F2  The next frame of the log has this one's LSN plus its size: LSNs are dense, a hole is
- * visible. F3  `durable_lsn` was durable before the frame was written, so a whole header proves
- * that every byte of the log below it has been on stable storage.
+ *     visible.
+ *
+ * F3  `durable_lsn` was durable before the frame was written, so a whole header proves that every
+ *     byte of the log below it has been on stable storage.
  */
 #ifndef PAWL_ENGINE_FRAME_H
 #define PAWL_ENGINE_FRAME_H

@@ -6,8 +6,9 @@
  *
  * Invariants
  * M1  The word is 0 when free, 1 when held, 2 when held and somebody may be waiting.
+ *
  * M2  Who has ever waited takes it as 2, so that its unlock wakes the next: at worst one wake too
- * many, never one too few, also after a waiter gave up at its deadline.
+ *     many, never one too few, also after a waiter gave up at its deadline.
  *
  * Threads: any. What was written before an unlock is seen after the next lock.
  */

@@ -12,20 +12,33 @@
  * written by many as long as their ranges do not overlap.
  *
  * What the machine promises, and all that it promises (the simulator has a knob for each line):
+ *
  * D1  A write that no successful sync has followed may survive a power cut wholly, by sectors of
- * 512 bytes in any combination, or not at all; writes to several files survive in any order. D2  A
- * sector in flight at a power cut holds its old bytes or its new ones. (Powersafe overwrite; with
- * sector padding the neighbours may be lost too, and the log does not mind.) D3  A successful sync
- * makes every earlier write to that file durable, whichever process made it. After a failed sync
- * nothing is known, whatever a later sync says: the pages may be clean, in the cache and not on the
- * disk. D4  A created, renamed or removed name is durable only after its directory's sync; until
- * then any subset of them may survive. A rename is atomic. A file's first sync does not make its
- * name durable. D5  A read may fail, and may return wrong bytes; checksums must notice. D6  A
- * process may be killed between any two calls and inside any write, which then has a prefix. Its
- * byte locks go when its last thread is out of its last call, never sooner. D7  A full disk shows
- * as ENOSPC after any byte of a write. Space that was once zero-filled and synced can be written
- * again without new space on file systems that overwrite in place. D8  The boot clock never goes
- * backward within a boot; the wall clock may jump. The boot id changes with each boot.
+ *     512 bytes in any combination, or not at all; writes to several files survive in any order.
+ *
+ * D2  A sector in flight at a power cut holds its old bytes or its new ones. (Powersafe overwrite;
+ *     with sector padding the neighbours may be lost too, and the log does not mind.)
+ *
+ * D3  A successful sync makes every earlier write to that file durable, whichever process made it.
+ *     After a failed sync nothing is known, whatever a later sync says: the pages may be clean, in
+ *     the cache and not on the disk. An error that nobody was told of may go with the last
+ *     descriptor.
+ *
+ * D4  A created, renamed or removed name is durable only after its directory's sync; until then any
+ *     subset of them may survive. A rename is atomic. A file's first sync does not make its name
+ *     durable.
+ *
+ * D5  A read may fail, and may return wrong bytes; checksums must notice.
+ *
+ * D6  A process may be killed between any two calls and inside any write, which then has a prefix.
+ *     Its byte locks go when its last thread is out of its last call, never sooner. A write that
+ *     fails may have left any part of itself, even all.
+ *
+ * D7  A full disk shows as ENOSPC after any byte of a write. Space that was once zero-filled and
+ *     synced can be written again without new space on file systems that overwrite in place.
+ *
+ * D8  The boot clock never goes backward within a boot; the wall clock may jump. The boot id
+ *     changes with each boot.
  */
 #ifndef PAWL_ENGINE_OS_H
 #define PAWL_ENGINE_OS_H

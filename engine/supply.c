@@ -408,7 +408,7 @@ pawl_status supply_room(struct log *log, uint64_t bytes, enum log_class class, u
 
 /* How much the active segment still takes. */
 static uint64_t supply_left(struct shared *shared) {
-    /* The tail first: the room only grows, but for a cut, after which there is less than the tail. */
+    /* The tail first: the room only grows, but for a cut, after which it may be the smaller. */
     const uint64_t tail = atomic_load(&shared->tail_lsn);
     const uint64_t room = atomic_load(&shared->room_lsn);
     return atomic_load(&shared->is_sealed) == 0 && room > tail ? room - tail : 0;

@@ -242,8 +242,8 @@ static void tail_advance(struct log *log, const struct frame_header *header, siz
     shared_event_raise(log->os, &shared->tail_event, &shared->tail_waiters);
 }
 
-/* The write of a frame failed with `status`. All of it may be there nevertheless, and recovery would
- * take it for part of the log: so it is judged now, as what a dead owner leaves. */
+/* The write of a frame failed with `status`. All of it may be there nevertheless, and recovery
+ * would take it for part of the log: so it is judged now, as what a dead owner leaves. */
 static pawl_status tail_judge(struct log *log, uint64_t lsn, pawl_status status,
                               pawl_error *error) {
     struct shared *shared = log->shared;

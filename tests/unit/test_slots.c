@@ -24,8 +24,7 @@ static void session_end(struct session *session) {
     (void)os_file_close(os, session->slots.identity);
 }
 
-/* Its slot is free and its file open again, as after the end of one process and the start of another.
- */
+/* Its slot is free and its file open again, as after one process's end and another's start. */
 static void session_renew(struct session *session) {
     session_end(session);
     session_begin(session);
