@@ -179,7 +179,7 @@ static pawl_status recover_remove_voids(struct log *log, const struct scan *scan
 
 static pawl_status recover_chain(struct log *log, const struct scan *scan, pawl_error *error) {
     for (size_t i = 0; i < scan->line_count && scan->line[i] <= scan->end_file; i++) {
-        const struct scan_file *file = &scan->files[scan->line[i]];
+        const struct look_file *file = &scan->files[scan->line[i]];
         TRY(chain_push(&log->chain, file->ordinal, file->start.end_lsn, error));
     }
     return PAWL_OK;
@@ -187,7 +187,7 @@ static pawl_status recover_chain(struct log *log, const struct scan *scan, pawl_
 
 /* Says in `shared` where the log ends. Everything below has just been synced. */
 static void recover_publish(struct shared *shared, const struct scan *scan, bool was_closed) {
-    const struct scan_file *file = &scan->files[scan->end_file];
+    const struct look_file *file = &scan->files[scan->end_file];
     const bool is_cut = scan->row != RECOVERY_CLEAN && STEP_IS_ON(STEP_RECOVERY_NEW_SEGMENT);
     shared->opening_lsn = scan->end_lsn;
     shared->closed_lsn = was_closed ? scan->end_lsn : 0;

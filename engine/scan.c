@@ -2,12 +2,8 @@
 
 #include "bytes.h"
 #include "check.h"
-#include "window.h"
 
-#include <errno.h>
 #include <string.h>
-
-enum { FILES_FIRST = 16 };
 
 void scan_init(struct scan *scan, struct os *os, struct os_dir *dir,
                const struct identity *identity) {
@@ -25,51 +21,23 @@ void scan_deinit(struct scan *scan) {
 
 /* ---- The names ---- */
 
-static int scan_visit(void *context, const char *name) {
+static int scan_stranger(void *context, const char *name) {
     struct scan *scan = context;
-    uint64_t ordinal;
-    if (!segment_parse_name(name, &ordinal)) {
-        scan->strangers += !segment_is_reserve_name(name);
-        return 0;
-    }
-    if (scan->count == scan->capacity) {
-        const size_t capacity = scan->capacity == 0 ? FILES_FIRST : scan->capacity * 2;
-        struct scan_file *files = os_allocate(scan->os, capacity * sizeof *files);
-        if (files == NULL)
-            return ENOMEM;
-        if (scan->count > 0)
-            memcpy(files, scan->files, scan->count * sizeof *files);
-        os_release(scan->os, scan->files, scan->capacity * sizeof *files);
-        scan->files = files;
-        scan->capacity = capacity;
-    }
-    scan->files[scan->count++] = (struct scan_file){.ordinal = ordinal};
+    (void)name;
+    scan->strangers++;
     return 0;
 }
 
-/* Shell's sort: a directory has its names in no order, and there may be tens of thousands. */
-static void scan_sort(struct scan *scan) {
-    size_t gap = 1;
-    while (gap < scan->count / 3)
-        gap = gap * 3 + 1;
-    for (; gap > 0; gap /= 3) {
-        for (size_t i = gap; i < scan->count; i++) {
-            const struct scan_file file = scan->files[i];
-            size_t at = i;
-            for (; at >= gap && scan->files[at - gap].ordinal > file.ordinal; at -= gap)
-                scan->files[at] = scan->files[at - gap];
-            scan->files[at] = file;
-        }
-    }
-}
-
 static pawl_status scan_list(struct scan *scan, pawl_error *error) {
-    const int failed = os_dir_list(scan->os, scan->dir, scan_visit, scan);
+    struct look_list list = {.os = scan->os, .stranger = scan_stranger, .context = scan};
+    const int failed = look_list(&list, scan->dir);
+    scan->files = list.files;
+    scan->count = list.count;
+    scan->capacity = list.capacity;
     if (failed != 0)
         return error_os(error, failed, "log", 0, "cannot list the segments");
     if (scan->count == 0)
         return PAWL_OK;
-    scan_sort(scan);
     scan->line = os_allocate(scan->os, scan->capacity * sizeof *scan->line);
     if (scan->line == NULL)
         return error_set(error, PAWL_NO_MEMORY, "no memory for the list of segments");
@@ -78,18 +46,17 @@ static pawl_status scan_list(struct scan *scan, pawl_error *error) {
 
 /* ---- One file ---- */
 
-static pawl_status scan_open(struct scan *scan, const struct scan_file *file,
-                             struct os_file **ret_file, char name[SEGMENT_NAME_BYTES],
-                             pawl_error *error) {
-    segment_name(file->ordinal, name);
+static pawl_status scan_open(struct scan *scan, const struct look_file *file,
+                             struct window *ret_window, pawl_error *error) {
     const unsigned how = OS_OPEN_READ | (scan->must_not_write ? 0U : OS_OPEN_WRITE);
-    const int failed = os_file_open(scan->os, scan->dir, name, how, ret_file);
-    if (failed == EINVAL || failed == ELOOP)
-        return error_at(error, error_set(error, PAWL_DAMAGED, "%s is not a regular file", name),
-                        name, 0, 0);
-    if (failed != 0)
-        return error_os(error, failed, name, 0, "cannot open segment %s", name);
-    return PAWL_OK;
+    const pawl_status status =
+        look_open(scan->os, scan->dir, file->ordinal, how, ret_window, error);
+    if (status != PAWL_NOT_FOUND)
+        return status;
+    char name[SEGMENT_NAME_BYTES];
+    segment_name(file->ordinal, name);
+    (void)error_set(error, PAWL_IO, "segment %s went away while it was looked at", name);
+    return error_at(error, PAWL_IO, name, 0, 0);
 }
 
 static void scan_prove(struct scan *scan, uint64_t lsn) {
@@ -97,106 +64,68 @@ static void scan_prove(struct scan *scan, uint64_t lsn) {
         scan->proof_lsn = lsn;
 }
 
-static enum recovery_header scan_header_fact(enum segment_verdict verdict) {
-    switch (verdict) {
-    case SEGMENT_OURS: return RECOVERY_HEADER_OURS;
-    case SEGMENT_ABSENT: return RECOVERY_HEADER_ABSENT;
-    case SEGMENT_WRONG: return RECOVERY_HEADER_WRONG;
-    case SEGMENT_FOREIGN: return RECOVERY_HEADER_FOREIGN;
-    case SEGMENT_NEWER: return RECOVERY_HEADER_NEWER;
-    }
-    return RECOVERY_HEADER_WRONG;
-}
-
 /* What lies behind a place of a file. */
 struct scan_places {
     uint64_t headers;   /* whole ones, from `count_from` on */
-    uint64_t last_byte; /* offset behind the last byte that is not zero; 0 when all are */
+    uint64_t last_byte; /* offset behind the last byte that is not zero, to the next place or the
+                         * file's end; 0 when all are */
 };
 
 /* Looks at every aligned place from `offset` to the end of the file. */
-static pawl_status scan_places(struct scan *scan, struct window *window, uint64_t ordinal,
-                               uint64_t offset, uint64_t count_from, struct scan_places *ret_places,
-                               pawl_error *error) {
-    const struct frame_key key = {scan->identity->secret, ordinal};
+static pawl_status scan_places(struct scan *scan, struct window *window,
+                               const struct look_file *file, uint64_t offset, uint64_t count_from,
+                               struct scan_places *ret_places, pawl_error *error) {
+    const struct frame_key key = {scan->identity->secret, file->ordinal};
     struct scan_places places = {0};
-    for (uint64_t at = offset;; at += FRAME_ALIGNMENT) {
-        const uint8_t *bytes;
-        size_t count;
-        TRY(window_get(window, at, FRAME_HEADER_BYTES, &bytes, &count, error));
-        if (count == 0)
+    struct frame_header header;
+    TRY(look_last_byte(window, offset, &places.last_byte, error));
+    pawl_status status = PAWL_OK;
+    for (uint64_t at = offset; at < places.last_byte; at += FRAME_ALIGNMENT) {
+        status = look_next_header(window, &key, at, &at, &header, error);
+        if (status != PAWL_OK)
             break;
-        const size_t step = count < FRAME_ALIGNMENT ? count : FRAME_ALIGNMENT;
-        if (!bytes_are_zero(bytes, step))
-            places.last_byte = at + step;
-        struct frame_header header;
-        if (count == FRAME_HEADER_BYTES && frame_looks_like_header(bytes) &&
-            frame_read_header(bytes, &key, &header) == FRAME_WHOLE) {
-            places.headers += at >= count_from;
-            scan_prove(scan, header.durable_lsn);
-        }
+        places.headers += at >= count_from;
+        scan_prove(scan, header.durable_lsn);
     }
+    if (status != PAWL_OK && status != PAWL_EMPTY)
+        return status;
+    const uint64_t beyond = places.last_byte % FRAME_ALIGNMENT;
+    if (beyond != 0)
+        places.last_byte += FRAME_ALIGNMENT - beyond;
+    if (places.last_byte > file->bytes)
+        places.last_byte = file->bytes;
     *ret_places = places;
     return PAWL_OK;
 }
 
 /* What a failed sync left in memory must not be read as if it were on the disk. */
-static pawl_status scan_settle(struct scan *scan, struct os_file *file, const char *name,
-                               pawl_error *error) {
+static pawl_status scan_settle(struct scan *scan, const struct window *window, pawl_error *error) {
+    const char *name = window->name;
     if (scan->must_not_write)
         return PAWL_OK;
-    int failed = STEP_IS_ON(STEP_RECOVERY_SYNC_FILE) ? os_file_sync(scan->os, file) : 0;
+    int failed = STEP_IS_ON(STEP_RECOVERY_SYNC_FILE) ? os_file_sync(scan->os, window->file) : 0;
     if (failed != 0)
         return error_os(error, failed, name, 0, "cannot sync segment %s before reading it", name);
-    failed = STEP_IS_ON(STEP_RECOVERY_DROP_CACHE) ? os_file_drop_cache(scan->os, file) : 0;
+    failed = STEP_IS_ON(STEP_RECOVERY_DROP_CACHE) ? os_file_drop_cache(scan->os, window->file) : 0;
     if (failed != 0)
         return error_os(error, failed, name, 0, "cannot drop what is cached of segment %s", name);
     return PAWL_OK;
 }
 
-static pawl_status scan_look_at(struct scan *scan, struct scan_file *file, bool is_followed,
+static pawl_status scan_look_at(struct scan *scan, struct look_file *file, bool is_followed,
                                 pawl_error *error) {
-    struct os_file *opened;
-    char name[SEGMENT_NAME_BYTES];
-    TRY(scan_open(scan, file, &opened, name, error));
     struct window window;
-    window_init(&window, scan->os, opened, name);
-    const uint8_t *bytes;
-    size_t count;
-    struct recovery_file_facts facts = {.is_named_right = true, .is_followed = is_followed};
-    pawl_status status = file->is_settled ? scan_settle(scan, opened, name, error) : PAWL_OK;
+    TRY(scan_open(scan, file, &window, error));
+    pawl_status status = file->is_settled ? scan_settle(scan, &window, error) : PAWL_OK;
     if (status == PAWL_OK)
-        status = window_get(&window, 0, SEGMENT_DATA_AT, &bytes, &count, error);
-    if (status != PAWL_OK)
-        goto out;
-    facts.header = scan_header_fact(segment_read_header(bytes, count, scan->identity->uuid,
-                                                        scan->identity->secret, &file->header));
-    if (facts.header == RECOVERY_HEADER_OURS) {
-        facts.is_named_right = file->header.ordinal == file->ordinal;
-        status = chain_read_start(scan->os, opened, file->ordinal, scan->identity->secret,
-                                  &file->start_verdict, &file->start_header, &file->start, error);
-    } else {
-        struct scan_places places = {0};
-        file->start_verdict = CHAIN_START_NONE;
-        status = scan_places(scan, &window, file->ordinal, SEGMENT_DATA_AT, SEGMENT_DATA_AT,
-                             &places, error);
-        facts.has_content = places.last_byte > 0;
-    }
-    if (status == PAWL_OK) {
-        struct os_stat stat = {0};
-        const int failed = os_file_stat(scan->os, opened, &stat);
-        if (failed != 0)
-            status = error_os(error, failed, name, 0, "cannot look at segment %s", name);
-        file->bytes = stat.bytes;
-        file->row = recovery_decide_file(&facts);
-    }
-out:
-    window_deinit(&window);
-    (void)os_file_close(scan->os, opened); /* only read */
+        status = look_inside(&window, scan->identity, file, error);
+    if (status == PAWL_OK)
+        file->row = look_decide(file, is_followed);
+    look_close(&window);
     return status;
 }
 
-static pawl_status scan_file_damage(const struct scan_file *file, pawl_error *error) {
+static pawl_status scan_file_damage(const struct look_file *file, pawl_error *error) {
     char name[SEGMENT_NAME_BYTES];
     segment_name(file->ordinal, name);
     const pawl_status status = file->row == RECOVERY_FILE_NEWER ? PAWL_VERSION : PAWL_DAMAGED;
@@ -207,7 +136,7 @@ static pawl_status scan_file_damage(const struct scan_file *file, pawl_error *er
 
 /* Looks at files[index] and decides what it is. */
 static pawl_status scan_judge(struct scan *scan, size_t index, pawl_error *error) {
-    struct scan_file *file = &scan->files[index];
+    struct look_file *file = &scan->files[index];
     bool is_followed = false;
     for (size_t i = index + 1; i < scan->count && !is_followed; i++)
         is_followed = scan->files[i].start_verdict == CHAIN_START_WHOLE;
@@ -249,7 +178,7 @@ static size_t scan_index_of(const struct scan *scan, uint64_t ordinal) {
 static bool scan_line_to(struct scan *scan, size_t head) {
     scan->line_count = 0;
     for (size_t at = head;;) {
-        const struct scan_file *file = &scan->files[at];
+        const struct look_file *file = &scan->files[at];
         if (file->start_verdict != CHAIN_START_WHOLE)
             return false;
         scan->line[scan->line_count++] = at;
@@ -295,7 +224,7 @@ struct scan_reach {
 
 /* Reads whole frames from the segment's beginning to the first place without one, or to `end_lsn`.
  */
-static pawl_status scan_walk(struct scan *scan, struct window *window, const struct scan_file *file,
+static pawl_status scan_walk(struct scan *scan, struct window *window, const struct look_file *file,
                              uint64_t end_lsn, struct scan_reach *reach, pawl_error *error) {
     const struct frame_key key = {scan->identity->secret, file->ordinal};
     reach->end_lsn = file->start.end_lsn;
@@ -353,54 +282,47 @@ static pawl_status scan_classify(struct scan *scan, struct window *window, uint6
 }
 
 /* Everything about X but the facts of other files. */
-static pawl_status scan_look_behind(struct scan *scan, struct window *window, uint64_t ordinal,
-                                    struct scan_reach *reach, pawl_error *error) {
+static pawl_status scan_look_behind(struct scan *scan, struct window *window,
+                                    const struct look_file *file, struct scan_reach *reach,
+                                    pawl_error *error) {
     struct scan_places places;
-    TRY(scan_places(scan, window, ordinal, reach->end_offset, reach->end_offset + FRAME_ALIGNMENT,
+    TRY(scan_places(scan, window, file, reach->end_offset, reach->end_offset + FRAME_ALIGNMENT,
                     &places, error));
     reach->later_frames = places.headers;
     reach->bytes = RECOVERY_ZERO;
     if (places.last_byte <= reach->end_offset)
         return PAWL_OK;
     reach->torn_bytes = places.last_byte - reach->end_offset;
-    return scan_classify(scan, window, ordinal, reach, error);
+    return scan_classify(scan, window, file->ordinal, reach, error);
 }
 
 /* One segment of the line, up to where the next of the line begins. */
 static pawl_status scan_segment(struct scan *scan, size_t position, struct scan_reach *reach,
                                 pawl_error *error) {
-    const struct scan_file *file = &scan->files[scan->line[position]];
+    const struct look_file *file = &scan->files[scan->line[position]];
     const bool is_head = position + 1 == scan->line_count;
     const uint64_t end_lsn =
         is_head ? UINT64_MAX : scan->files[scan->line[position + 1]].start.end_lsn;
-    struct os_file *opened;
-    char name[SEGMENT_NAME_BYTES];
-    TRY(scan_open(scan, file, &opened, name, error));
     struct window window;
-    window_init(&window, scan->os, opened, name);
+    TRY(scan_open(scan, file, &window, error));
     pawl_status status = scan_walk(scan, &window, file, end_lsn, reach, error);
     if (status == PAWL_OK && reach->is_short)
-        status = scan_look_behind(scan, &window, file->ordinal, reach, error);
-    window_deinit(&window);
-    (void)os_file_close(scan->os, opened); /* nothing was written through it */
+        status = scan_look_behind(scan, &window, file, reach, error);
+    look_close(&window);
     return status;
 }
 
 /* A file behind the head: nothing in it is of the log, but a header in it may prove something. */
-static pawl_status scan_spare(struct scan *scan, struct scan_file *file, uint64_t *frames,
+static pawl_status scan_spare(struct scan *scan, struct look_file *file, uint64_t *frames,
                               pawl_error *error) {
-    struct os_file *opened;
-    char name[SEGMENT_NAME_BYTES];
-    TRY(scan_open(scan, file, &opened, name, error));
     struct window window;
-    window_init(&window, scan->os, opened, name);
+    TRY(scan_open(scan, file, &window, error));
     struct scan_places places = {0};
     const pawl_status status =
-        scan_places(scan, &window, file->ordinal, SEGMENT_DATA_AT, SEGMENT_DATA_AT, &places, error);
+        scan_places(scan, &window, file, SEGMENT_DATA_AT, SEGMENT_DATA_AT, &places, error);
     file->is_blank = status == PAWL_OK && places.last_byte == 0;
     *frames += places.headers;
-    window_deinit(&window);
-    (void)os_file_close(scan->os, opened); /* nothing was written through it */
+    look_close(&window);
     return status;
 }
 
@@ -408,7 +330,7 @@ static pawl_status scan_spare(struct scan *scan, struct scan_file *file, uint64_
  * the cache had. */
 static pawl_status scan_settle_file(struct scan *scan, size_t index, bool *has_changed,
                                     pawl_error *error) {
-    struct scan_file *file = &scan->files[index];
+    struct look_file *file = &scan->files[index];
     if (file->is_settled)
         return PAWL_OK;
     const enum chain_start before = file->start_verdict;

@@ -16,23 +16,7 @@
 #ifndef PAWL_ENGINE_SCAN_H
 #define PAWL_ENGINE_SCAN_H
 
-#include "chain.h"
-#include "identity.h"
-#include "os.h"
-#include "recovery.h"
-#include "segment.h"
-
-struct scan_file {
-    uint64_t ordinal;
-    uint64_t bytes;
-    enum recovery_file_row row;
-    struct segment_header header;
-    enum chain_start start_verdict;
-    struct frame_header start_header;
-    struct segment_start start;
-    bool is_settled; /* synced, and read from the disk, not from what is cached */
-    bool is_blank;   /* nothing but zeros behind the header; known of files behind the end only */
-};
+#include "look.h"
 
 struct scan {
     struct os *os;
@@ -40,7 +24,7 @@ struct scan {
     const struct identity *identity;
     bool must_not_write; /* for a look at a store: no syncing, no dropping of caches */
 
-    struct scan_file *files; /* ascending by ordinal */
+    struct look_file *files; /* ascending by ordinal */
     size_t count, capacity;
     size_t strangers; /* names in log/ that are no segment */
 
