@@ -12,7 +12,10 @@ int main(int count, char **arguments) {
     static const struct {
         const char *name;
         void (*run)(struct sweep_report *report);
-    } sweeps[] = {{"errors", sweep_errors}, {"damage", sweep_damage}, {"heirs", sweep_heirs}};
+    } sweeps[] = {{"errors", sweep_errors},
+                  {"damage", sweep_damage},
+                  {"heirs", sweep_heirs},
+                  {"recovery", sweep_recovery}};
     int passed = 0, failed = 0;
     uint64_t every = 1;
     if (count == 3 && strcmp(arguments[1], "--every") == 0)

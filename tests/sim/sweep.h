@@ -22,4 +22,9 @@ void sweep_damage(struct sweep_report *report);
 /* Every call at which a process that appends may die, while another has the store open. */
 void sweep_heirs(struct sweep_report *report);
 
+/* Every call at which the power may be cut while a log is opened that a cut has left with an end in
+ * the midst of its segments, and frames are appended over what lay behind it; then another cut in
+ * the opening after it. */
+void sweep_recovery(struct sweep_report *report);
+
 #endif

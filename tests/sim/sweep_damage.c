@@ -400,6 +400,8 @@ static void damage_others(struct tally *tally, struct base *base) {
             (void)snprintf(trial.what, sizeof trial.what, "%s, damage %d", files[i].name, how);
             if (how == 0)
                 remove_file(stage, files[i].dir, files[i].name);
+            else if (inode < 0)
+                oracle_complain(&stage->oracle, "it was not made");
             else if (how == 1)
                 disk_truncate(disk, inode, 100);
             else
