@@ -3,31 +3,44 @@
 #include "stage.h"
 #include "status.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 /* A process appends and dies at a given call; before, the system failed to write back one of its
  * writes, and told nobody. Another, which has had the store open all the time, goes on, is told
- * that its own frame is durable, and then the power is cut. */
+ * that its own frame is durable, and then the power is cut. Or, before it goes on, a third one has
+ * the dead one's slot for a while, and then a call fails under the heir, which has to try again. */
 
 /* How the one who dies appends. */
 struct manner {
     const char *name;
     bool is_durable;
     enum fault fault; /* beside the kill */
+    bool is_followed; /* by one who takes the dead one's slot */
 };
 
 static const struct manner manners[] = {
-    {"appends", false, FAULT_WRITE_BACK},
-    {"appends and syncs", true, FAULT_WRITE_BACK},
-    {"fails to sync", true, FAULT_SYNC},
+    {"appends", false, FAULT_WRITE_BACK, false},
+    {"appends and syncs", true, FAULT_WRITE_BACK, false},
+    {"fails to sync", true, FAULT_SYNC, false},
+    {"appends and is followed", false, FAULT_WRITE_BACK, true},
+    {"fails to sync and is followed", true, FAULT_SYNC, true},
 };
+
+/* A call that fails under the heir: what it has not done is still to be done. */
+static const struct failure {
+    enum call call;
+    int os_errno;
+} failures[] = {{CALL_FILE_OPEN, EMFILE}, {CALL_FILE_READ, EIO}, {CALL_ALLOCATE, ENOMEM}};
 
 struct trial {
     const struct manner *manner;
     struct stage *stage;
     uint64_t kill_at;  /* the call at which it dies */
     uint64_t fault_at; /* the chance at which the fault strikes; 0: it does not */
-    bool was_killed, was_faulty;
+    const struct failure *failure;
+    uint64_t failure_at; /* which such call of the heir's fails; 0: none */
+    bool was_killed, was_faulty, has_failed;
     _Atomic uint32_t is_dead; /* what the heir waits for */
 };
 
@@ -55,6 +68,14 @@ static void inherit(struct process *process, void *context) {
         (void)os_futex_wait(os, &trial->is_dead, 0, OS_NO_DEADLINE);
     stage->os = os;
     stage->log = log;
+    if (trial->failure_at != 0) {
+        world_fail_call(stage->world, trial->failure->call, trial->failure_at,
+                        trial->failure->os_errno, false);
+        (void)stage_append(stage, 300, true, LOG_ORDINARY); /* may fail */
+        trial->has_failed =
+            world_call_count(stage->world, trial->failure->call) >= trial->failure_at;
+        world_fail_call(stage->world, trial->failure->call, 0, 0, false);
+    }
     const pawl_status status = stage_append(stage, 300, true, LOG_ORDINARY);
     /* Who died may have had the time to latch the store. */
     const bool is_explained =
@@ -85,6 +106,10 @@ static void die(struct process *process, void *context) {
 
 static void wake(struct process *process, void *context) {
     struct trial *trial = context;
+    struct stage *stage = trial->stage;
+    stage->os = process_os(process);
+    if (trial->manner->is_followed && stage_open(stage) == PAWL_OK)
+        (void)stage_close(stage); /* may tell that the store is latched */
     atomic_store(&trial->is_dead, 1);
     os_futex_wake(process_os(process), &trial->is_dead, UINT32_MAX);
 }
@@ -121,10 +146,28 @@ static void perform(struct trial *trial, struct sweep_report *report) {
     stage_run(&stage, judge, NULL);
     report->tried++;
     if (!oracle_is_content(&stage.oracle) && report->failed++ < 8)
-        printf("who %s dies at call %llu, fault %llu: %s\n", trial->manner->name,
-               (unsigned long long)trial->kill_at, (unsigned long long)trial->fault_at,
-               stage.oracle.complaint);
+        printf("who %s dies at call %llu, fault %llu, %s %llu of the heir fails: %s\n",
+               trial->manner->name, (unsigned long long)trial->kill_at,
+               (unsigned long long)trial->fault_at,
+               trial->failure == NULL ? "call" : call_name(trial->failure->call),
+               (unsigned long long)trial->failure_at, stage.oracle.complaint);
     stage_deinit(&stage);
+}
+
+/* Each call of the heir's that may fail, once. */
+static void sweep_failures(const struct trial *found, struct sweep_report *report) {
+    for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++) {
+        struct trial trial;
+        uint64_t failure_at = 0;
+        do {
+            trial = (struct trial){.manner = found->manner,
+                                   .kill_at = found->kill_at,
+                                   .fault_at = found->fault_at,
+                                   .failure = &failures[i],
+                                   .failure_at = ++failure_at};
+            perform(&trial, report);
+        } while (trial.has_failed);
+    }
 }
 
 /* Every call at which it may die, with the fault at one of its chances. */
@@ -138,6 +181,8 @@ static void sweep_kills(const struct manner *manner, uint64_t fault_at, struct s
         perform(&trial, report);
         was_killed = trial.was_killed;
         was_faulty |= trial.was_faulty;
+        if (manner->is_followed && trial.was_killed && trial.was_faulty)
+            sweep_failures(&trial, report);
     }
     *ret_was_faulty = was_faulty;
 }
