@@ -193,13 +193,17 @@ $(FUZZ_PROGRAMS): $(B)/%: $(B)/fuzz/%.o $(call objects_of,$(SIM_C) $(ENGINE_C))
 
 programs: $(addprefix $(B)/,$(PROGRAMS))
 
-# Checking. tests/run-check builds and runs the parts that it is given and counts.
+# Checking. tests/run-check builds and runs the parts that it is given and counts. The two scripts
+# call make by a variable and their lines have no `+`, so that `make -n` runs neither.
 
-RUN_CHECK = MAKE='$(MAKE)' JOBS='$(JOBS)' SEEDS='$(SEEDS)' ROUNDS='$(ROUNDS)' tests/run-check
+CALL_MAKE = MAKE='$(MAKE)' JOBS='$(JOBS)'
+RUN_CHECK = $(CALL_MAKE) SEEDS='$(SEEDS)' ROUNDS='$(ROUNDS)' tests/run-check
+RUN_MUTANTS = $(CALL_MAKE) SEEDS='$(if $(filter file,$(origin SEEDS)),60000,$(SEEDS))' \
+	tests/run-mutants
 
 ## check: everything that must hold before a commit; the last line counts
 check:
-	+@$(RUN_CHECK) test tidy self-test header symbols $(PROGRAMS) canary
+	@$(RUN_CHECK) test tidy self-test header symbols $(PROGRAMS) canary
 
 ## tidy: the house rules that a program can check
 tidy:
@@ -207,16 +211,16 @@ tidy:
 
 ## asan, ubsan, tsan: the tests under a sanitizer
 asan ubsan:
-	+@$(RUN_CHECK) $@ $(PROGRAMS)
+	@$(RUN_CHECK) $@ $(PROGRAMS)
 
 # Fibers are dear to ThreadSanitizer, and in the sweeps there is one thread: they would tell nothing.
 tsan:
-	+@$(RUN_CHECK) $@ $(filter-out sweep,$(PROGRAMS))
+	@$(RUN_CHECK) $@ $(filter-out sweep,$(PROGRAMS))
 
 ## clang: a clean build of everything by clang, warnings being errors, and its tests
 clang:
 	@rm -rf build/clang
-	+@WERROR=1 $(RUN_CHECK) clang $(PROGRAMS)
+	@WERROR=1 $(RUN_CHECK) clang $(PROGRAMS)
 
 PLAIN_WARNINGS := -Wall -Wextra -Wpedantic -Werror -fsyntax-only
 
@@ -238,37 +242,36 @@ check-symbols: build/libpawl.a build/$(SONAME)
 
 ## sim: the simulator; SEEDS=n runs so many, SEED=s that one
 sim:
-	+@$(MAKE) MODE=test QUIET=1 build/test/sim
+	@$(MAKE) MODE=test QUIET=1 build/test/sim
 	@build/test/sim $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
 
 ## sweep: every call failing, every bit and file damaged, on a small store
 sweep:
-	+@$(MAKE) MODE=test QUIET=1 build/test/sweep
+	@$(MAKE) MODE=test QUIET=1 build/test/sweep
 	@build/test/sweep
 
 ## crash: kill -9 of real processes on real files; ROUNDS=n
 crash:
-	+@$(MAKE) MODE=test QUIET=1 build/test/crash
+	@$(MAKE) MODE=test QUIET=1 build/test/crash
 	@build/test/crash --rounds $(ROUNDS)
 
 ## mutants: leaves out each ordering step in turn; the simulator must notice every one
 mutants:
-	+@MAKE='$(MAKE)' JOBS='$(JOBS)' SEEDS='$(if $(filter file,$(origin SEEDS)),60000,$(SEEDS))' tests/run-mutants \
-		$(STEPS)
+	@$(RUN_MUTANTS) $(STEPS)
 
 ## bench: what an append costs on the disk of BENCH_DIR; options of the program in BENCH_ARGS
 bench:
-	+@$(MAKE) MODE=release QUIET=1 build/release/bench
+	@$(MAKE) MODE=release QUIET=1 build/release/bench
 	@directory=$$(mktemp -d $(BENCH_DIR)/bench.XXXXXX) && trap 'rm -rf "$$directory"' EXIT && \
 		build/release/bench $(BENCH_ARGS) "$$directory"
 
 ## fuzz: each target for FUZZ_SECONDS; what it finds is added to fuzz/corpus/
 fuzz:
-	+@$(MAKE) MODE=fuzz QUIET=1 run-fuzz FUZZ_RUN='-max_total_time=$(FUZZ_SECONDS)'
+	@$(MAKE) MODE=fuzz QUIET=1 run-fuzz FUZZ_RUN='-max_total_time=$(FUZZ_SECONDS)'
 
 ## fuzz-replay: each target over its corpus once
 fuzz-replay:
-	+@$(MAKE) MODE=fuzz QUIET=1 run-fuzz FUZZ_RUN='-runs=0'
+	@$(MAKE) MODE=fuzz QUIET=1 run-fuzz FUZZ_RUN='-runs=0'
 
 run-fuzz: $(FUZZ_PROGRAMS)
 	@for target in $(notdir $(FUZZ_PROGRAMS)); do \
