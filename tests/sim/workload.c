@@ -1,5 +1,6 @@
 #include "workload.h"
 
+#include "act.h"
 #include "footer.h"
 #include "log.h"
 #include "oracle.h"
@@ -12,11 +13,7 @@ enum {
     ACTORS_MAX = 4,
     PAYLOAD_BYTES_MAX = 20000,
     OPEN_TRIES = 400,
-    STORE_PATH_BYTES = 8,
 };
-
-static const char store_path[STORE_PATH_BYTES] = "store";
-static const uint64_t busy_ns = 2000000000U;
 
 struct run {
     struct world *world;
@@ -59,43 +56,16 @@ static void expect_explained(struct run *run, const char *what, pawl_status stat
 
 /* ---- Reading ---- */
 
-static pawl_status read_one(struct run *run, struct oracle_reading *reading,
-                            struct log_reader *reader, enum log_reach reach, uint64_t *proved_lsn,
-                            pawl_error *error) {
-    struct log_view view;
-    TRY(log_reader_next(reader, reach, &view, error));
-    if (view.header.durable_lsn > *proved_lsn)
-        *proved_lsn = view.header.durable_lsn;
-    if (view.header.payload_bytes == 0)
-        return PAWL_OK;
-    const uint8_t *payload;
-    TRY(log_reader_payload(reader, &view, &payload, error));
-    oracle_read(&run->oracle, reading, view.header.lsn, log_reader_lsn(reader), payload,
-                view.header.payload_bytes);
-    return PAWL_OK;
-}
-
 /* All of the log, against the oracle. */
 static void read_all(struct run *run, struct log *log) {
-    struct log_reader *reader;
+    uint64_t proved_lsn;
     pawl_error error;
-    pawl_status status = log_reader_open(log, log_first(log), &reader, &error);
-    if (status != PAWL_OK) {
-        expect_explained(run, "opening a reader", status, &error);
-        return;
-    }
-    struct oracle_reading *reading = oracle_read_begin(&run->oracle);
-    uint64_t proved_lsn = 0;
     const uint64_t marked_lsn = run->marked_lsn;
-    while (status == PAWL_OK)
-        status = read_one(run, reading, reader, LOG_TO_TAIL, &proved_lsn, &error);
+    const pawl_status status = act_read_all(&run->oracle, log, &proved_lsn, &error);
     expect_explained(run, "reading", status, &error);
-    if (status == PAWL_EMPTY)
-        oracle_read_end(&run->oracle, reading, log_first(log), log_reader_lsn(reader));
-    if (status == PAWL_EMPTY && proved_lsn < marked_lsn)
+    if (status == PAWL_OK && proved_lsn < marked_lsn)
         oracle_complain(&run->oracle, "%llu was marked as durable, and the log proves %llu",
                         (unsigned long long)marked_lsn, (unsigned long long)proved_lsn);
-    log_reader_close(reader);
 }
 
 /* ---- What an actor does ---- */
@@ -108,37 +78,15 @@ static void note_promise(struct actor *actor, pawl_status status, uint64_t lsn) 
         actor->run->latched = actor->recovery;
 }
 
-static uint64_t deadline_of(struct actor *actor) {
-    return os_clock_boot(actor->os) + busy_ns;
-}
-
-/* One frame, with the lock held; false when the handle is of no more use. */
+/* One frame, with the lock held. */
 static pawl_status append_one(struct actor *actor, uint32_t bytes, uint16_t flags,
                               uint64_t *ret_end_lsn) {
-    struct run *run = actor->run;
-    static const uint8_t record[] = {RECORD_FIRST_OF_STATE, 0, 0};
-    const uint8_t *payload;
-    const uint32_t number = oracle_try(&run->oracle, bytes, &payload);
-    const struct log_draft draft = {
-        .metadata = record,
-        .metadata_bytes = sizeof record,
-        .payload = payload,
-        .payload_bytes = bytes,
-        .record_count = 1,
-        .flags = flags,
-        .time_us = number,
-    };
-    uint64_t lsn;
     pawl_error error;
-    const pawl_status status = log_append(actor->log, &draft, &lsn, ret_end_lsn, &error);
-    if (status == PAWL_OK) {
-        oracle_appended(&run->oracle, number, lsn, *ret_end_lsn);
-        if (*ret_end_lsn > actor->appended_lsn)
-            actor->appended_lsn = *ret_end_lsn;
-    } else if (status != PAWL_FAILED_SYNC) {
-        oracle_refused(&run->oracle, number); /* else it may be there */
-    }
-    expect_explained(run, "appending", status, &error);
+    const pawl_status status =
+        act_append(&actor->run->oracle, actor->log, bytes, flags, ret_end_lsn, &error);
+    if (status == PAWL_OK && *ret_end_lsn > actor->appended_lsn)
+        actor->appended_lsn = *ret_end_lsn;
+    expect_explained(actor->run, "appending", status, &error);
     return status;
 }
 
@@ -159,7 +107,7 @@ static pawl_status do_append(struct actor *actor) {
     for (unsigned i = 0; i < count; i++) {
         const bool was_latched = run->latched == actor->recovery;
         pawl_status status =
-            log_lock(actor->log, frame_bytes(3, bytes), class, deadline_of(actor), &error);
+            log_lock(actor->log, act_frame_bytes(bytes), class, act_deadline(actor->os), &error);
         if (status == PAWL_OK && was_latched)
             oracle_complain(&run->oracle, "appending goes on after a failed sync");
         expect_explained(run, "locking", status, &error);
@@ -192,7 +140,7 @@ static pawl_status do_upkeep(struct actor *actor) {
 static pawl_status do_mark(struct actor *actor) {
     pawl_error error;
     const uint64_t tail = log_tail(actor->log);
-    const pawl_status status = log_mark(actor->log, 0, deadline_of(actor), &error);
+    const pawl_status status = log_mark(actor->log, 0, act_deadline(actor->os), &error);
     note_promise(actor, status, tail);
     if (status == PAWL_OK && tail > actor->run->marked_lsn)
         actor->run->marked_lsn = tail;
@@ -211,7 +159,7 @@ static pawl_status do_follow(struct actor *actor) {
     struct oracle_reading *reading = oracle_read_begin(&run->oracle);
     uint64_t proved_lsn = 0;
     for (unsigned i = 0; i < 20 && status == PAWL_OK; i++)
-        status = read_one(run, reading, reader, LOG_TO_CONFIRMABLE, &proved_lsn, &error);
+        status = act_read(&run->oracle, reading, reader, LOG_TO_CONFIRMABLE, &proved_lsn, &error);
     expect_explained(run, "following", status, &error);
     log_reader_close(reader);
     return status == PAWL_EMPTY ? PAWL_OK : status;
@@ -278,18 +226,13 @@ static void note_opening(struct run *run, const struct log_opening *opening) {
 
 static pawl_status actor_open(struct actor *actor, bool is_exclusive) {
     struct run *run = actor->run;
-    const struct log_options options = {
-        .segment_bytes = run->segment_bytes,
-        .reserve_bytes = run->reserve_bytes,
-        .busy_ns = busy_ns,
-        .create = true,
-        .exclusive = is_exclusive,
-    };
+    struct log_options options = act_options(run->segment_bytes, run->reserve_bytes);
+    options.exclusive = is_exclusive;
     pawl_status status = PAWL_BUSY;
     pawl_error error;
     for (int i = 0; i < OPEN_TRIES && status != PAWL_OK; i++) {
         struct log_opening opening;
-        status = log_open(actor->os, store_path, &options, &actor->log, &opening, &error);
+        status = log_open(actor->os, act_store, &options, &actor->log, &opening, &error);
         if (status == PAWL_OK) {
             note_opening(run, &opening);
             actor->recovery = opening.recovery;
@@ -428,7 +371,7 @@ static void run_actors(struct run *run, size_t actors) {
 /* Turns one bit of a frame that was confirmed. */
 static void plant_canary(struct run *run) {
     struct disk *disk = world_disk(run->world);
-    const int inode = disk_lookup(disk, disk_lookup(disk, disk_lookup(disk, 0, store_path), "log"),
+    const int inode = disk_lookup(disk, disk_lookup(disk, disk_lookup(disk, 0, act_store), "log"),
                                   "0000000001.seg");
     disk_flip(disk, inode, SEGMENT_DATA_AT + 20, 3);
 }
