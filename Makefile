@@ -5,13 +5,13 @@
 
 ENGINE := status check hash mutex os_posix_descriptor os_posix_machine os_posix identity window \
 	frame record segment footer shared slots chain recovery look scan commit tail flush supply log \
-	create opening reader walk verify
-TOOLS := main command options output cmd_dump cmd_verify
+	create opening reader walk walk_files verify
+TOOLS := main command options output finding cmd_dump cmd_verify
 UNIT := test_status test_bytes test_hash test_os_posix test_os_posix_process test_mutex \
 	test_identity test_window test_frame test_record test_segment test_footer test_shared \
 	test_slots test_chain test_recovery test_look test_scan test_commit test_tail test_supply \
 	test_log test_opening test_format_doc test_sim_prng test_sim_disk test_sim_os test_sim_sched \
-	test_sim_trace test_verify
+	test_sim_trace test_verify test_verify_findings
 ORACLE := reader
 ORACLE_MAIN := main
 CLI := store

@@ -60,11 +60,21 @@ pawl_status identity_read(struct os *os, struct os_file *file, struct identity *
         return error_os(error, failed, IDENTITY_NAME, 0, "cannot read %s", IDENTITY_NAME);
     if (bytes_are_zero(blocks, sizeof blocks))
         return PAWL_EMPTY;
-    pawl_status status = PAWL_DAMAGED;
-    for (unsigned copy = 0; copy < 2 && status == PAWL_DAMAGED; copy++)
-        status = identity_read_copy(blocks + (size_t)copy * OS_SECTOR_BYTES, ret_identity);
+    struct identity copies[2];
+    pawl_status statuses[2];
+    for (size_t i = 0; i < 2; i++)
+        statuses[i] = identity_read_copy(blocks + i * OS_SECTOR_BYTES, &copies[i]);
+    const size_t chosen = statuses[0] == PAWL_DAMAGED ? 1 : 0;
+    /* No crash leaves two whole ones that differ: they are written once, with one content. */
+    const bool differs = chosen == 0 && statuses[1] != PAWL_DAMAGED &&
+                         memcmp(blocks, blocks + OS_SECTOR_BYTES, AT_HASH) != 0;
+    const pawl_status status = differs ? PAWL_DAMAGED : statuses[chosen];
+    if (status == PAWL_OK)
+        *ret_identity = copies[chosen];
     if (status == PAWL_DAMAGED)
-        (void)error_set(error, status, "neither copy in %s is whole; restore it from a backup",
+        (void)error_set(error, status,
+                        differs ? "the two copies in %s differ; restore it from a backup"
+                                : "neither copy in %s is whole; restore it from a backup",
                         IDENTITY_NAME);
     if (status == PAWL_VERSION)
         (void)error_set(error, status, "the store was made by a newer version of the library");

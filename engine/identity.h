@@ -28,7 +28,8 @@ struct identity {
 /* A new one, from the machine's entropy. */
 pawl_status identity_draw(struct os *os, struct identity *ret_identity, pawl_error *error);
 
-/* PAWL_EMPTY: nothing was ever written. PAWL_DAMAGED: neither copy is whole. PAWL_VERSION. */
+/* PAWL_EMPTY: nothing was ever written. PAWL_DAMAGED: neither copy is whole, or both are and they
+ * differ. PAWL_VERSION. */
 pawl_status identity_read(struct os *os, struct os_file *file, struct identity *ret_identity,
                           pawl_error *error);
 

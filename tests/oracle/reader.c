@@ -114,11 +114,15 @@ static bool read_identity(struct store *store, int dir) {
             copy = bytes + at;
     }
     const bool is_newer = copy != NULL && number(copy + 8, 4) != 0;
+    const bool differs = copy != NULL && copy == bytes && size >= 2 * SECTOR &&
+                         is_identity(bytes + SECTOR) && memcmp(copy, bytes + SECTOR, 48) != 0;
     if (copy != NULL) {
         memcpy(store->uuid, copy + 16, 16);
         store->secret = number(copy + 32, 8);
     }
     free(bytes);
+    if (differs)
+        return conclude(store, READER_DAMAGED, "two identities that differ");
     if (is_newer)
         return conclude(store, READER_FAILED, "a newer format");
     return copy != NULL || conclude(store, READER_NO_STORE, "no whole identity");

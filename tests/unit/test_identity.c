@@ -103,6 +103,23 @@ Test(identity, two_damaged_copies_are_damage, .init = set_up, .fini = tear_down)
     (void)os_file_close(os, file);
 }
 
+Test(identity, of_two_whole_copies_that_differ_is_damage, .init = set_up, .fini = tear_down) {
+    struct os_file *file = written_identity();
+    uint8_t block[OS_SECTOR_BYTES];
+    size_t read;
+    for (uint64_t copy = 0; copy < 2; copy++) {
+        cr_assert_eq(os_file_read(os, file, block, sizeof block, copy * OS_SECTOR_BYTES, &read), 0);
+        bytes_store_u64(block + 40, 4);
+        bytes_store_u64(block + 48, hash_bytes(block, 48, 0));
+        cr_assert_eq(os_file_write(os, file, block, sizeof block, copy * OS_SECTOR_BYTES), 0);
+        must_refuse(file, PAWL_DAMAGED);
+        const struct identity identity = sample_identity();
+        cr_assert_eq(identity_write(os, file, &identity, NULL), PAWL_OK);
+    }
+    must_read_sample(file);
+    (void)os_file_close(os, file);
+}
+
 Test(identity, that_is_cut_short_is_read_as_long_as_one_copy_is_there, .init = set_up,
      .fini = tear_down) {
     struct os_file *file = written_identity();
