@@ -409,7 +409,8 @@ pawl_status scan_damage(const struct scan *scan, pawl_error *error) {
         /* A sealed segment is whole: what is missing is its successor's beginning. */
         const bool is_next = is_lost || scan->facts.is_sealed;
         ordinal = scan->files[scan->end_file].ordinal + is_next;
-        offset = is_lost ? 0 : is_next ? SEGMENT_DATA_AT : scan->end_offset;
+        const bool is_gone = is_lost || (is_next && !scan->facts.next_exists);
+        offset = is_gone ? 0 : is_next ? SEGMENT_DATA_AT : scan->end_offset;
     }
     segment_name(ordinal, name);
     (void)error_set(error, PAWL_DAMAGED, "segment %s, offset %llu: %s; `pawl verify` tells more",

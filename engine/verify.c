@@ -22,10 +22,12 @@ struct verify_use {
 struct verify {
     struct os *os;
     struct os_dir *store_dir;
-    struct os_dir *dir; /* log/; NULL when it is not there */
+    struct os_dir *dir; /* log/; NULL when it can't be used, and then it is told why */
     struct slots slots;
     struct identity identity;
-    bool has_identity;
+    bool has_identity; /* else it is told why not */
+    bool has_two;      /* identity has two whole copies that differ */
+    struct walk_finding identity_wrong, log_wrong;
     struct walk walk;
     struct walk_visitor visitor; /* the caller's; the walk has one that checks first */
     struct verify_options options;
@@ -36,32 +38,137 @@ struct verify {
 
 /* ---- Opening ---- */
 
+static struct walk_finding finding_of_file(enum walk_kind kind, const char *file, uint64_t offset,
+                                           const char *what) {
+    struct walk_finding finding = {.kind = kind, .offset = offset};
+    (void)snprintf(finding.file, sizeof finding.file, "%s", file);
+    (void)snprintf(finding.what, sizeof finding.what, "%s", what);
+    return finding;
+}
+
+static bool is_no_file(int failed) {
+    return failed == EINVAL || failed == ELOOP || failed == ENOTDIR;
+}
+
+/* Is there anything in log/ that an unfinished creation does not leave? */
+static bool has_log(struct verify *verify) {
+    struct log probe = {.os = verify->os, .dir = verify->dir};
+    return verify->dir == NULL ? verify->log_wrong.kind == WALK_UNREAD
+                               : create_check_log(&probe, NULL) != PAWL_OK;
+}
+
+static int ignore_name(void *context, const char *name) {
+    (void)context;
+    (void)name;
+    return 0;
+}
+
+/* Has a segment of log/ been made under this identity? */
+static bool identity_fits(struct verify *verify, const struct identity *identity) {
+    struct look_list list = {.os = verify->os, .stranger = ignore_name};
+    bool fits = false;
+    if (verify->dir == NULL || look_list(&list, verify->dir) != 0)
+        list.count = 0;
+    for (size_t i = 0; i < list.count && !fits; i++) {
+        struct window window;
+        struct look_file *file = &list.files[i];
+        if (look_open(verify->os, verify->dir, file->ordinal, OS_OPEN_READ, &window, NULL) !=
+            PAWL_OK)
+            continue;
+        fits = look_inside(&window, identity, file, NULL) == PAWL_OK &&
+               file->verdict == RECOVERY_HEADER_OURS;
+        look_close(&window);
+    }
+    look_list_free(&list);
+    return fits;
+}
+
+static pawl_status read_blocks(struct verify *verify, uint8_t blocks[IDENTITY_BYTES],
+                               pawl_error *error) {
+    size_t read;
+    memset(blocks, 0, IDENTITY_BYTES);
+    const int failed =
+        os_file_read(verify->os, verify->slots.identity, blocks, IDENTITY_BYTES, 0, &read);
+    if (failed != 0)
+        return error_os(error, failed, IDENTITY_NAME, 0, "cannot read %s", IDENTITY_NAME);
+    return PAWL_OK;
+}
+
+/* An opening refuses two whole copies that differ. Here the one is taken that the log was written
+ * under, so that what is whole can be read. */
+static pawl_status choose_identity(struct verify *verify, pawl_error *error) {
+    uint8_t blocks[IDENTITY_BYTES];
+    TRY(read_blocks(verify, blocks, error));
+    struct identity first, second;
+    if (identity_read_copy(blocks, &first) != PAWL_OK ||
+        identity_read_copy(blocks + OS_SECTOR_BYTES, &second) != PAWL_OK)
+        return PAWL_OK;
+    verify->has_identity = verify->has_two = true;
+    verify->identity =
+        !identity_fits(verify, &first) && identity_fits(verify, &second) ? second : first;
+    return PAWL_OK;
+}
+
 static pawl_status open_identity(struct verify *verify, const char *path, pawl_error *error) {
-    const pawl_status status =
-        identity_read(verify->os, verify->slots.identity, &verify->identity, error);
+    pawl_status status = PAWL_DAMAGED;
+    if (verify->slots.identity != NULL)
+        status = identity_read(verify->os, verify->slots.identity, &verify->identity, error);
     verify->has_identity = status == PAWL_OK;
     if (status != PAWL_EMPTY && status != PAWL_DAMAGED)
         return status;
+    if (verify->slots.identity != NULL) {
+        verify->identity_wrong = finding_of_file(
+            WALK_DAMAGE, IDENTITY_NAME, 0, "neither copy is whole; without it nothing can be read");
+        TRY(choose_identity(verify, error));
+    }
     /* A creation that died has left nothing in log/ that was promised. */
-    struct log probe = {.os = verify->os, .dir = verify->dir};
-    if (verify->dir != NULL && create_check_log(&probe, NULL) == PAWL_DAMAGED)
+    if (has_log(verify))
         return PAWL_OK;
+    if (verify->slots.identity == NULL)
+        return error_set(error, PAWL_NO_STORE, "there is no store at %.200s", path);
     return error_set(error, PAWL_NO_STORE, "the store at %.200s was never finished", path);
 }
 
+static pawl_status open_identity_file(struct verify *verify, const char *path, pawl_error *error) {
+    const int failed = os_file_open(verify->os, verify->store_dir, IDENTITY_NAME, OS_OPEN_READ,
+                                    &verify->slots.identity);
+    if (failed == ENOENT)
+        return error_set(error, PAWL_NO_STORE, "there is no store at %.200s", path);
+    if (failed != 0 && !is_no_file(failed))
+        return error_os(error, failed, IDENTITY_NAME, 0, "cannot open %s", IDENTITY_NAME);
+    if (failed != 0)
+        verify->identity_wrong = finding_of_file(
+            WALK_DAMAGE, IDENTITY_NAME, 0, "not a regular file; without it nothing can be read");
+    return PAWL_OK;
+}
+
+static void open_log(struct verify *verify) {
+    const int failed =
+        os_dir_open_at(verify->os, verify->store_dir, "log", OS_OPEN_READ, &verify->dir);
+    if (failed == ENOENT) {
+        verify->log_wrong = finding_of_file(WALK_DAMAGE, "log", 0, "the directory is missing");
+    } else if (is_no_file(failed)) {
+        verify->log_wrong = finding_of_file(WALK_DAMAGE, "log", 0, "not a directory");
+    } else if (failed != 0) {
+        pawl_error why;
+        (void)error_os(&why, failed, "log", 0, "cannot open log/");
+        verify->log_wrong = finding_of_file(WALK_UNREAD, "log", 0, why.sentence);
+    }
+}
+
 static pawl_status open_parts(struct verify *verify, const char *path, pawl_error *error) {
-    struct os *os = verify->os;
-    int failed = os_dir_open(os, path, OS_OPEN_READ, &verify->store_dir);
-    if (failed == 0)
-        failed = os_file_open(os, verify->store_dir, IDENTITY_NAME, OS_OPEN_READ,
-                              &verify->slots.identity);
+    const int failed = os_dir_open(verify->os, path, OS_OPEN_READ, &verify->store_dir);
     if (failed == ENOENT || failed == ENOTDIR)
         return error_set(error, PAWL_NO_STORE, "there is no store at %.200s", path);
+    if (failed == ELOOP)
+        return error_set(error, PAWL_IO,
+                         "%.200s is a symbolic link, or leads through too many; name the directory "
+                         "itself",
+                         path);
     if (failed != 0)
         return error_os(error, failed, NULL, 0, "cannot open the store at %.200s", path);
-    failed = os_dir_open_at(os, verify->store_dir, "log", OS_OPEN_READ, &verify->dir);
-    if (failed != 0 && failed != ENOENT)
-        return error_os(error, failed, "log", 0, "cannot open log/");
+    TRY(open_identity_file(verify, path, error));
+    open_log(verify);
     return open_identity(verify, path, error);
 }
 
@@ -100,33 +207,27 @@ void verify_close(struct verify *verify) {
 
 static pawl_status tell(struct verify *verify, const struct walk_finding *finding,
                         pawl_error *error) {
-    if (finding->is_damage)
-        verify->report.damaged++;
-    else
-        verify->report.notes++;
+    verify->report.found[finding->kind]++;
     if (verify->visitor.finding == NULL)
         return PAWL_OK;
     return verify->visitor.finding(verify->visitor.context, finding, error);
 }
 
-static pawl_status tell_of_file(struct verify *verify, bool is_damage, const char *file,
-                                uint64_t offset, const char *what, pawl_error *error) {
-    struct walk_finding finding = {.is_damage = is_damage, .offset = offset};
-    (void)snprintf(finding.file, sizeof finding.file, "%s", file);
-    (void)snprintf(finding.what, sizeof finding.what, "%s", what);
-    return tell(verify, &finding, error);
-}
-
-/* What the end of the log shows is told where the walk comes to the same place, once. */
+/* What the end of the log shows is told where the walk comes to the same place, once: in the walk's
+ * words when they are about a file as a whole, for they say more; a file that can't be read, at the
+ * offset at which the walk met that. */
 static pawl_status visit_finding(void *context, const struct walk_finding *finding,
                                  pawl_error *error) {
     struct verify *verify = context;
-    if (verify->has_scanned && finding->is_damage && finding->ordinal == verify->scanned.ordinal &&
-        finding->offset == verify->scanned.offset) {
-        verify->has_scanned = false;
-        return tell(verify, &verify->scanned, error);
-    }
-    return tell(verify, finding, error);
+    const struct walk_finding *scanned = &verify->scanned;
+    const bool is_same = verify->has_scanned && finding->kind == scanned->kind &&
+                         finding->ordinal == scanned->ordinal &&
+                         (finding->kind == WALK_UNREAD || finding->offset == scanned->offset);
+    if (!is_same)
+        return tell(verify, finding, error);
+    verify->has_scanned = false;
+    const bool is_of_file = finding->kind == WALK_UNREAD || finding->offset == 0;
+    return tell(verify, is_of_file ? finding : scanned, error);
 }
 
 static pawl_status tell_scanned(struct verify *verify, pawl_error *error) {
@@ -184,8 +285,8 @@ static pawl_status visit_frame(void *context, const struct walk_frame *frame, pa
     if (wrong == NULL)
         wrong = check_footer(frame);
     if (wrong != NULL)
-        TRY(walk_tell(&verify->walk, true, frame->ordinal, frame->offset, frame->header.lsn, error,
-                      "%s", wrong));
+        TRY(walk_tell(&verify->walk, WALK_DAMAGE, frame->ordinal, frame->offset, frame->header.lsn,
+                      error, "%s", wrong));
     if (verify->visitor.frame == NULL)
         return PAWL_OK;
     return verify->visitor.frame(verify->visitor.context, frame, error);
@@ -203,23 +304,27 @@ static bool is_cut_short(const uint8_t copy[OS_SECTOR_BYTES],
 }
 
 static pawl_status check_identity(struct verify *verify, pawl_error *error) {
-    uint8_t blocks[IDENTITY_BYTES] = {0};
-    size_t read;
-    const int failed =
-        os_file_read(verify->os, verify->slots.identity, blocks, sizeof blocks, 0, &read);
-    if (failed != 0)
-        return error_os(error, failed, IDENTITY_NAME, 0, "cannot read %s", IDENTITY_NAME);
+    uint8_t blocks[IDENTITY_BYTES];
+    struct walk_finding finding;
+    TRY(read_blocks(verify, blocks, error));
+    if (verify->has_two) {
+        finding = finding_of_file(WALK_DAMAGE, IDENTITY_NAME, OS_SECTOR_BYTES,
+                                  "both copies are whole, and they differ; the one that the log "
+                                  "fits was taken");
+        return tell(verify, &finding, error);
+    }
     for (size_t copy = 0; copy < 2; copy++) {
         const size_t at = copy * OS_SECTOR_BYTES;
         struct identity identity;
         if (identity_read_copy(blocks + at, &identity) != PAWL_DAMAGED)
             continue;
         const uint8_t *other = blocks + (OS_SECTOR_BYTES - at);
-        TRY(is_cut_short(blocks + at, other)
-                ? tell_of_file(verify, false, IDENTITY_NAME, at,
-                               "this copy was never finished; the other one is whole", error)
-                : tell_of_file(verify, true, IDENTITY_NAME, at,
-                               "this copy is not whole; the other one is", error));
+        finding = is_cut_short(blocks + at, other)
+                      ? finding_of_file(WALK_NOTE, IDENTITY_NAME, at,
+                                        "this copy was never finished; the other one is whole")
+                      : finding_of_file(WALK_DAMAGE, IDENTITY_NAME, at,
+                                        "this copy is not whole; the other one is");
+        TRY(tell(verify, &finding, error));
     }
     return PAWL_OK;
 }
@@ -233,63 +338,79 @@ static bool piece_ends_with_footer(struct window *window, uint64_t end) {
            count == FOOTER_TRAILER_BYTES && footer_find(trailer) != 0;
 }
 
-/* What should be zero in a segment's file: the header's block behind the header, and what lies
- * behind a footer. */
-static pawl_status check_zeros(struct verify *verify, const struct walk_file *file, uint64_t end,
-                               struct window *window, pawl_error *error) {
-    const uint8_t *bytes;
-    size_t count;
-    enum { USED = 64 };
-    TRY(window_get(window, 0, SEGMENT_DATA_AT, &bytes, &count, error));
-    if (file->verdict == RECOVERY_HEADER_OURS && count == SEGMENT_DATA_AT &&
-        !bytes_are_zero(bytes + USED, SEGMENT_DATA_AT - USED))
-        TRY(walk_tell(&verify->walk, false, file->ordinal, USED, 0, error,
-                      "bytes behind the segment's header are not zero"));
-    if (file->place == 0) {
-        uint64_t last;
-        TRY(walk_last_byte(window, SEGMENT_DATA_AT, &last, error));
-        return last == 0 ? PAWL_OK
-                         : walk_tell(&verify->walk, false, file->ordinal, SEGMENT_DATA_AT, 0, error,
-                                     "leftovers that are no part of the log; the next opening "
-                                     "removes them");
-    }
-    if (!piece_ends_with_footer(window, end))
-        return PAWL_OK;
-    uint64_t last;
-    TRY(walk_last_byte(window, end, &last, error));
-    return last == 0 ? PAWL_OK
-                     : walk_tell(&verify->walk, false, file->ordinal, end, 0, error,
-                                 "bytes behind the footer are not zero");
-}
+enum { HEADER_USED = 64 };
 
 /* Offset at which the log leaves a segment's file; 0 when that is not known. */
-static uint64_t piece_end(const struct walk *walk, const struct walk_file *file) {
+static uint64_t piece_end(const struct walk *walk, const struct look_file *file) {
     if (file->place == 0)
         return 0;
     const struct walk_piece *piece = &walk->line[file->place - 1];
-    const uint64_t end_lsn = piece->end_lsn == CHAIN_END_OPEN ? walk->lsn : piece->end_lsn;
+    uint64_t end_lsn = piece->end_lsn;
+    if (end_lsn == CHAIN_END_OPEN)
+        end_lsn = file->place == walk->line_count ? walk->lsn : 0;
     if (piece->first_lsn == 0 || end_lsn < piece->first_lsn)
         return 0;
     return SEGMENT_DATA_AT + (end_lsn - piece->first_lsn);
 }
 
-static pawl_status check_beside(struct verify *verify, pawl_error *error) {
+/* What should be zero in a segment's file and is not. */
+struct odd_bytes {
+    bool has_header;    /* behind the header, in its block */
+    uint64_t behind_at; /* behind a footer, or a file that is no part of the log: 0: none */
+};
+
+/* `end` is where the log leaves the file, or 0. */
+static pawl_status find_odd_bytes(struct window *window, const struct look_file *file, uint64_t end,
+                                  struct odd_bytes *ret_odd, pawl_error *error) {
+    struct odd_bytes odd = {0};
+    const uint8_t *bytes;
+    size_t count;
+    uint64_t last = 0;
+    TRY(window_get(window, 0, SEGMENT_DATA_AT, &bytes, &count, error));
+    odd.has_header = file->verdict == RECOVERY_HEADER_OURS && count == SEGMENT_DATA_AT &&
+                     !bytes_are_zero(bytes + HEADER_USED, SEGMENT_DATA_AT - HEADER_USED);
+    const bool is_sealed = file->place != 0 && piece_ends_with_footer(window, end);
+    const uint64_t from = file->place == 0 ? SEGMENT_DATA_AT : end;
+    if (file->place == 0 || is_sealed)
+        TRY(look_last_byte(window, from, &last, error));
+    odd.behind_at = last == 0 ? 0 : from;
+    *ret_odd = odd;
+    return PAWL_OK;
+}
+
+static pawl_status check_file(struct verify *verify, const struct look_file *file,
+                              pawl_error *error) {
     struct walk *walk = &verify->walk;
-    TRY(check_identity(verify, error));
-    for (size_t i = 0; i < walk->count; i++) {
-        const struct walk_file *file = &walk->files[i];
-        struct window window;
-        /* A copy or another store's file has been told of. */
-        if (file->is_gone || file->row != RECOVERY_FILE_SEGMENT)
-            continue;
-        const pawl_status opened = walk_open(walk, file->ordinal, &window, error);
-        if (opened == PAWL_NOT_FOUND)
-            continue;
-        TRY(opened);
-        const pawl_status status = check_zeros(verify, file, piece_end(walk, file), &window, error);
-        walk_close(&window);
-        TRY(status);
+    struct window window;
+    struct odd_bytes odd = {0};
+    pawl_error failure = {0};
+    /* A copy, another store's file or one that can't be read has been told of. */
+    if (file->is_gone || file->is_unreadable || file->row != RECOVERY_FILE_SEGMENT)
+        return PAWL_OK;
+    pawl_status status =
+        look_open(verify->os, verify->dir, file->ordinal, OS_OPEN_READ, &window, &failure);
+    if (status == PAWL_NOT_FOUND)
+        return PAWL_OK;
+    if (status == PAWL_OK) {
+        status = find_odd_bytes(&window, file, piece_end(walk, file), &odd, &failure);
+        look_close(&window);
     }
+    if (status != PAWL_OK)
+        return walk_tell_failure(walk, file->ordinal, failure.offset, 0, status, &failure, error);
+    if (odd.has_header)
+        TRY(walk_tell(walk, WALK_NOTE, file->ordinal, HEADER_USED, 0, error,
+                      "bytes behind the segment's header are not zero"));
+    if (odd.behind_at == 0)
+        return PAWL_OK;
+    return walk_tell(walk, WALK_NOTE, file->ordinal, odd.behind_at, 0, error, "%s",
+                     file->place == 0 ? "leftovers that are no part of the log; the next opening "
+                                        "removes them"
+                                      : "bytes behind the footer are not zero");
+}
+
+static pawl_status check_beside(struct verify *verify, pawl_error *error) {
+    for (size_t i = 0; i < verify->walk.count; i++)
+        TRY(check_file(verify, &verify->walk.files[i], error));
     return PAWL_OK;
 }
 
@@ -320,18 +441,18 @@ static bool is_same_use(const struct verify_use *a, const struct verify_use *b) 
            a->glance.opening == b->glance.opening;
 }
 
-static void keep_scanned(struct verify *verify, const struct pawl_error *found,
+static void keep_scanned(struct verify *verify, enum walk_kind kind, const struct pawl_error *found,
                          const char *sentence) {
     struct walk_finding *finding = &verify->scanned;
     *finding = (struct walk_finding){
-        .is_damage = true,
+        .kind = kind,
         .offset = found->offset,
         .lsn = found->lsn,
     };
     if (!segment_parse_name(found->file, &finding->ordinal))
         finding->ordinal = 0;
-    (void)snprintf(finding->file, sizeof finding->file, "log/%.58s", found->file);
-    (void)snprintf(finding->what, sizeof finding->what, "%.159s", sentence);
+    (void)snprintf(finding->file, sizeof finding->file, "log/%s", found->file);
+    (void)snprintf(finding->what, sizeof finding->what, "%.191s", sentence);
     verify->has_scanned = true;
 }
 
@@ -402,13 +523,18 @@ static pawl_status decide_closed(struct verify *verify, const struct verify_scan
         verify->report.torn_bytes = found->torn_bytes;
         return PAWL_OK;
     }
-    if (found->status != PAWL_OK && found->status != PAWL_DAMAGED) {
+    uint64_t ordinal;
+    const bool is_of_file = segment_parse_name(found->error.file, &ordinal);
+    const bool is_unread =
+        is_of_file && (found->status == PAWL_IO || found->status == PAWL_PERMISSION);
+    if (found->status != PAWL_OK && found->status != PAWL_DAMAGED && !is_unread) {
         if (error != NULL)
             *error = found->error;
         return found->status;
     }
     walk->end = WALK_TO_LAST;
-    keep_scanned(verify, &found->error,
+    walk->end_ordinal = is_of_file ? ordinal : 0;
+    keep_scanned(verify, is_unread ? WALK_UNREAD : WALK_DAMAGE, &found->error,
                  found->status == PAWL_OK ? recovery_row_sentence(found->row)
                                           : found->error.sentence);
     return PAWL_OK;
@@ -450,7 +576,7 @@ static pawl_status run_log(struct verify *verify, struct verify_use *use, pawl_e
     TRY(decide(verify, use, error));
     TRY(walk_files(walk, error));
     if (walk->line_count == 0 && walk->end == WALK_TO_FLUX && walk->end_lsn > 0)
-        TRY(walk_tell(walk, true, walk->end_ordinal, 0, walk->end_lsn, error,
+        TRY(walk_tell(walk, WALK_DAMAGE, walk->end_ordinal, 0, walk->end_lsn, error,
                       "the segment in use is missing"));
     TRY(walk_frames(walk, error));
     TRY(tell_scanned(verify, error));
@@ -470,12 +596,13 @@ pawl_status verify_run(struct verify *verify, const struct verify_options *optio
         (struct walk_visitor){.context = verify, .frame = visit_frame, .finding = visit_finding};
     walk->from_lsn = options->from_lsn;
     walk->is_full = options->is_full;
-    if (!verify->has_identity) {
-        TRY(tell_of_file(verify, true, IDENTITY_NAME, 0,
-                         "neither copy is whole; without it nothing can be read", error));
-    } else if (verify->dir == NULL) {
-        TRY(tell_of_file(verify, true, "log", 0, "the directory is missing", error));
-    } else {
+    if (verify->has_identity)
+        TRY(check_identity(verify, error));
+    else
+        TRY(tell(verify, &verify->identity_wrong, error));
+    if (verify->dir == NULL)
+        TRY(tell(verify, &verify->log_wrong, error));
+    if (verify->has_identity && verify->dir != NULL) {
         struct verify_use before = {0}, after = {0};
         TRY(look_at_use(verify, &before, error));
         TRY(run_log(verify, &before, error));

@@ -20,7 +20,7 @@ struct verify;
 
 struct verify_options {
     uint64_t from_lsn; /* frames before it are neither visited nor counted */
-    bool is_full;      /* check payloads, padding, records, and what lies beside the frames */
+    bool is_full;      /* check payloads and padding too, and what lies beside the frames */
 };
 
 struct verify_report {
@@ -32,20 +32,20 @@ struct verify_report {
     uint64_t durable_lsn; /* known to be durable */
     uint64_t tail_lsn;
     uint64_t torn_bytes; /* behind the tail of a closed store: the next opening cuts them off */
-    uint64_t damaged;    /* findings that are damage */
-    uint64_t notes;      /* findings that are not */
-    bool is_in_use;      /* a process has the store open */
-    bool has_changed;    /* the store was opened or closed meanwhile: findings may be of both */
+    uint64_t found[WALK_KIND_COUNT]; /* findings of each kind */
+    bool is_in_use;                  /* a process has the store open */
+    bool has_changed; /* the store was opened or closed meanwhile: findings may be of both */
 };
 
 /* PAWL_NO_STORE, PAWL_VERSION, PAWL_PERMISSION, PAWL_IO, PAWL_NO_MEMORY. A store whose identity or
- * log/ is damaged is opened: verify_run() then tells. */
+ * log/ is damaged is opened, and one whose log/ can't be read: verify_run() then tells. */
 pawl_status verify_open(struct os *os, const char *path, struct verify **ret_verify,
                         pawl_error *error);
 void verify_close(struct verify *verify);
 
-/* Visits all there is. Once. PAWL_OK however much is damaged; *ret_report counts. PAWL_VERSION: a
- * file is of a newer format. PAWL_IO, PAWL_NO_MEMORY; or what a visitor answered. */
+/* Visits all there is. Once. PAWL_OK however much is damaged or can't be read; *ret_report counts.
+ * PAWL_VERSION: a file is of a newer format. PAWL_IO: the store as a whole can't be looked at.
+ * PAWL_NO_MEMORY; or what a visitor answered. */
 pawl_status verify_run(struct verify *verify, const struct verify_options *options,
                        const struct walk_visitor *visitor, struct verify_report *ret_report,
                        pawl_error *error);

@@ -1,12 +1,9 @@
 /* pawl dump: every record of the log, in order. */
 
-#include "command.h"
-#include "output.h"
+#include "finding.h"
 
 #include "bytes.h"
 #include "footer.h"
-#include "os_posix.h"
-#include "verify.h"
 
 #include <inttypes.h>
 #include <poll.h>
@@ -42,8 +39,7 @@ static void interrupt(int number) {
 
 struct dump {
     bool is_json, shows_payload, is_following;
-    uint64_t damaged;
-    struct walk_finding first; /* of them */
+    struct findings findings;
 };
 
 /* One record, or a frame that has none. */
@@ -214,22 +210,26 @@ static pawl_status visit_frame(void *context, const struct walk_frame *frame, pa
 }
 
 static void print_finding(const struct walk_finding *finding, const char *name) {
-    (void)printf("%12" PRIu64 " %6" PRIu64 " %-24s %-13s %s offset=%" PRIu64 ": %s\n", finding->lsn,
-                 finding->ordinal, "", name, finding->file, finding->offset, finding->what);
+    (void)printf("%12" PRIu64 " %6" PRIu64 " %-24s %-13s ", finding->lsn, finding->ordinal, "",
+                 name);
+    output_print_text(finding->file);
+    (void)printf(" offset=%" PRIu64 ": ", finding->offset);
+    output_print_text(finding->what);
+    (void)putchar('\n');
 }
 
-/* Damage stands among the records where it was met. What else is odd is verify's to tell, but for
- * what is met while following: there it concerns what has been shown. */
+/* Damage stands among the records where it was met, and so does what can't be read. What else is
+ * odd is verify's to tell, but for what is met while following: there it concerns what has been
+ * shown. */
 static pawl_status visit_finding(void *context, const struct walk_finding *finding,
                                  pawl_error *error) {
+    static const char *const names[WALK_KIND_COUNT] = {"note", "unread", "damage"};
     struct dump *dump = context;
-    const char *name = finding->is_damage ? "damage" : "note";
-    if (!finding->is_damage && !dump->is_following)
+    if (finding->kind == WALK_NOTE && !dump->is_following)
         return PAWL_OK;
-    if (finding->is_damage && dump->damaged++ == 0)
-        dump->first = *finding;
+    findings_add(&dump->findings, finding);
     if (!dump->is_json) {
-        print_finding(finding, name);
+        print_finding(finding, names[finding->kind]);
         return PAWL_OK;
     }
     json_t *object = json_object();
@@ -237,10 +237,8 @@ static pawl_status visit_finding(void *context, const struct walk_finding *findi
         output_set_number(object, "lsn", finding->lsn);
     if (finding->ordinal != 0)
         output_set_number(object, "segment", finding->ordinal);
-    output_set_text(object, "event", name);
-    output_set_text(object, "file", finding->file);
-    output_set_number(object, "offset", finding->offset);
-    output_set_text(object, "what", finding->what);
+    output_set_text(object, "event", names[finding->kind]);
+    finding_set(object, finding);
     return output_json(object) ? PAWL_OK : error_set(error, PAWL_NO_MEMORY, "no memory");
 }
 
@@ -276,35 +274,26 @@ static int dump_store(struct os *os, const struct invocation *invocation) {
     const struct walk_visitor visitor = {&dump, visit_frame, visit_finding};
     pawl_status status = verify_open(os, invocation->store, &verify, &error);
     if (status != PAWL_OK)
-        return output_status("dump", status, &error);
+        return output_status(invocation->command->name, status, &error);
     status = verify_run(verify, &how, &visitor, &report, &error);
     dump.is_following = true;
     if (status == PAWL_OK && invocation->options[OPTION_FOLLOW].is_set)
         status = follow(verify, &error);
     verify_close(verify);
-    if (dump.damaged > 0)
-        output_failure("dump",
-                       "the store is damaged: %" PRIu64
-                       " places, the first in %s at offset %" PRIu64 "; `pawl verify` tells more",
-                       dump.damaged, dump.first.file, dump.first.offset);
-    else if (status != PAWL_OK && !is_interrupted && ferror(stdout) == 0)
-        return output_status("dump", status, &error);
-    return dump.damaged > 0 ? EXIT_DAMAGED : EXIT_DONE;
+    const bool is_failed = status != PAWL_OK && !is_interrupted && ferror(stdout) == 0;
+    if (is_failed && dump.findings.count[WALK_DAMAGE] == 0)
+        return output_status(invocation->command->name, status, &error);
+    return findings_conclude(invocation, &dump.findings, "; `pawl verify` tells more");
 }
 
 static int run(const struct invocation *invocation) {
-    struct os *os;
     if (invocation->options[OPTION_FOLLOW].is_set) {
         struct sigaction action = {.sa_handler = interrupt};
         (void)sigemptyset(&action.sa_mask);
         (void)sigaction(SIGINT, &action, NULL);
         (void)sigaction(SIGTERM, &action, NULL);
     }
-    if (os_posix_create(&os) != 0)
-        return output_status("dump", PAWL_NO_MEMORY, NULL);
-    const int code = dump_store(os, invocation);
-    os_posix_destroy(os);
-    return code;
+    return finding_run(invocation, dump_store);
 }
 
 const struct command command_dump = {
@@ -312,7 +301,8 @@ const struct command command_dump = {
     .arguments = "",
     .help = "every record of the log, in order\n\n"
             "Writes nothing, and works on a store in use, read-only or damaged: damage is told\n"
-            "where it stands, and what is whole behind it is shown too. Exits 4 then.\n"
+            "where it stands, and what is whole behind it is shown too. Exits 4 then, and 1 when\n"
+            "something could not be read and nothing else is wrong.\n"
             "A frame's payload is shown with its first record.",
     .options = options,
     .option_count = OPTION_COUNT,

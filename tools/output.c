@@ -16,6 +16,8 @@ static void escape(const char *text, bool keeps_high, char *line, size_t size) {
     size_t at = 0;
     for (; *text != '\0' && at + 5 < size; text++) {
         const unsigned char byte = (unsigned char)*text;
+        if (byte == '\\')
+            line[at++] = '\\';
         if ((byte >= ' ' && byte < 0x7f) || (byte >= 0x80 && keeps_high)) {
             line[at++] = (char)byte;
             continue;

@@ -1,82 +1,15 @@
 /* What a look at a store says, held against what an opening says and what the second reader says,
  * over every damage that the tests can think of.
  */
-#include "log_world.h"
+#include "verify_world.h"
 
 #include "../oracle/reader.h"
-#include "verify.h"
 
 enum {
-    FRAMES = 60,
-    PAYLOAD = 300,
     FLIP_STEP = 29, /* no divisor of what a format is made of, so that every field has its turn */
     CUT_STEP = 83,
     SECTOR = 512,
 };
-
-static struct image whole, changed;
-
-static void set_up_in_memory(void) {
-    if (access("/dev/shm", W_OK) == 0)
-        (void)setenv("TMPDIR", "/dev/shm", 0); /* thousands of stores; the disk adds nothing */
-    set_up();
-}
-
-static void tear_down_images(void) {
-    image_drop(&whole);
-    image_drop(&changed);
-    tear_down();
-}
-
-/* What a look finds. */
-struct seen {
-    pawl_status status;
-    struct verify_report report;
-    uint64_t visited;  /* frames */
-    uint64_t next_lsn; /* where the next one must stand, if nothing is missing */
-    bool has_hole;
-    char what[160]; /* of the first damage */
-    uint64_t ordinal, offset;
-};
-
-static pawl_status see_frame(void *context, const struct walk_frame *frame, pawl_error *error) {
-    struct seen *seen = context;
-    (void)error;
-    if (seen->visited++ > 0 && frame->header.lsn != seen->next_lsn)
-        seen->has_hole = true;
-    cr_assert(seen->visited == 1 || frame->header.lsn >= seen->next_lsn, "frames in their order");
-    seen->next_lsn = frame->header.lsn + frame_header_frame_bytes(&frame->header);
-    return PAWL_OK;
-}
-
-static pawl_status see_finding(void *context, const struct walk_finding *finding,
-                               pawl_error *error) {
-    struct seen *seen = context;
-    (void)error;
-    if (finding->is_damage && seen->what[0] == '\0') {
-        (void)snprintf(seen->what, sizeof seen->what, "%s", finding->what);
-        seen->ordinal = finding->ordinal;
-        seen->offset = finding->offset;
-    }
-    return PAWL_OK;
-}
-
-static struct seen look_with(const struct verify_options *options) {
-    struct seen seen = {0};
-    struct verify *verify;
-    const struct walk_visitor visitor = {&seen, see_frame, see_finding};
-    seen.status = verify_open(os, store, &verify, NULL);
-    if (seen.status != PAWL_OK)
-        return seen;
-    seen.status = verify_run(verify, options, &visitor, &seen.report, NULL);
-    verify_close(verify);
-    return seen;
-}
-
-static struct seen look(void) {
-    const struct verify_options options = {.is_full = true};
-    return look_with(&options);
-}
 
 static pawl_status open_and_close(uint64_t *ret_tail) {
     struct log_options options = options_of(SMALL_SEGMENT);
@@ -89,16 +22,6 @@ static pawl_status open_and_close(uint64_t *ret_tail) {
         must_close(log);
     }
     return status;
-}
-
-static void image_copy(struct image *to, const struct image *from) {
-    image_drop(to);
-    for (size_t i = 0; i < from->count; i++)
-        image_set(to, from->files[i].name, from->files[i].bytes, from->files[i].count);
-}
-
-static bool is_segment(const struct image_file *file) {
-    return strncmp(file->name, "log/0", 5) == 0;
 }
 
 /* Counts, so that a test can tell that it met what it was made for. */
@@ -118,9 +41,9 @@ static void judge(const struct image *image, const char *what, size_t which, uin
                  "%s %s %llu: opening says %s, the second reader %s (%s)", what, name,
                  (unsigned long long)at, status_name(opened), reader_verdict_name(reader.verdict),
                  reader.why);
-    cr_assert_eq(seen.report.damaged > 0, reader.verdict != READER_OK,
+    cr_assert_eq(seen.report.found[WALK_DAMAGE] > 0, reader.verdict != READER_OK,
                  "%s %s %llu: verify says %s, the second reader %s (%s)", what, name,
-                 (unsigned long long)at, seen.report.damaged > 0 ? seen.what : "whole",
+                 (unsigned long long)at, seen.report.found[WALK_DAMAGE] > 0 ? seen.what : "whole",
                  reader_verdict_name(reader.verdict), reader.why);
     if (!must_refuse) {
         cr_assert_eq(tail, reader.end_lsn, "%s %s %llu", what, name, (unsigned long long)at);
@@ -136,23 +59,6 @@ static void judge(const struct image *image, const char *what, size_t which, uin
     opened_count += !must_refuse;
     refused_count += must_refuse;
     inside_count += reader.verdict == READER_DAMAGED_INSIDE;
-}
-
-/* A store of several segments. Closed, or as the death of its process leaves it, with frames at the
- * end that nobody was promised. */
-static void take_store(bool is_closed) {
-    struct log *log = must_open_log(SMALL_SEGMENT);
-    for (uint64_t number = 1; number <= FRAMES; number++) {
-        if (number % 7 == 0)
-            (void)must_append_durably(log, number, PAYLOAD);
-        else
-            (void)must_append(log, number, PAYLOAD);
-    }
-    if (!is_closed)
-        image_take(&whole);
-    must_close(log);
-    if (is_closed)
-        image_take(&whole);
 }
 
 static size_t used_bytes(const struct image_file *file) {
@@ -326,14 +232,14 @@ Test(verify, names_the_place_of_a_damage_and_goes_on_behind_it, .init = set_up_i
      .fini = tear_down_images) {
     take_store(true);
     const struct seen before = look();
-    cr_assert_eq(before.report.damaged, 0);
+    cr_assert_eq(before.report.found[WALK_DAMAGE], 0);
     image_copy(&changed, &whole);
     struct image_file *second = image_segment(&changed, 2);
     const size_t start_bytes = SEGMENT_START_FRAME_BYTES;
     second->bytes[SEGMENT_DATA_AT + start_bytes + 20] ^= 1; /* in a header */
     image_put(&changed);
     const struct seen seen = look();
-    cr_assert_eq(seen.report.damaged, 1);
+    cr_assert_eq(seen.report.found[WALK_DAMAGE], 1);
     cr_assert_eq(seen.ordinal, 2);
     cr_assert_eq(seen.offset, SEGMENT_DATA_AT + start_bytes);
     cr_assert_eq(seen.visited, before.visited - 1);
@@ -348,7 +254,7 @@ Test(verify, shows_what_is_whole_around_a_missing_segment, .init = set_up_in_mem
     image_remove(&changed, image_segment(&changed, 2));
     image_put(&changed);
     const struct seen seen = look();
-    cr_assert_geq(seen.report.damaged, 1);
+    cr_assert_eq(seen.report.found[WALK_DAMAGE], 1);
     cr_assert_eq(seen.ordinal, 2);
     cr_assert(seen.has_hole);
     cr_assert_eq(seen.next_lsn, before.next_lsn, "what stands behind the hole is shown");
@@ -362,9 +268,38 @@ Test(verify, tells_of_a_copy_of_identity_that_is_not_whole, .init = set_up_in_me
         image_find(&changed, IDENTITY_NAME)->bytes[at + 20] ^= 4;
         image_put(&changed);
         const struct seen seen = look();
-        cr_assert_eq(seen.report.damaged, 1);
+        cr_assert_eq(seen.report.found[WALK_DAMAGE], 1);
         cr_assert_eq(seen.ordinal, 0);
         cr_assert_eq(seen.offset, at);
+    }
+}
+
+/* Each copy whole, one of them another store's: an opening refuses, a look reads what is there. */
+Test(verify, tells_of_copies_of_identity_that_differ, .init = set_up_in_memory,
+     .fini = tear_down_images) {
+    take_store(true);
+    const struct seen before = look();
+    image_copy(&changed, &whole);
+    remove_tree(store);
+    must_close(must_open_log(SMALL_SEGMENT));
+    image_drop(&whole);
+    image_take(&whole);
+    const struct image_file *other = image_find(&whole, IDENTITY_NAME);
+    struct image_file *identity = image_find(&changed, IDENTITY_NAME);
+    uint8_t own[IDENTITY_BYTES];
+    memcpy(own, identity->bytes, sizeof own);
+    for (size_t at = 0; at < IDENTITY_BYTES; at += OS_SECTOR_BYTES) {
+        uint64_t tail;
+        memcpy(identity->bytes, own, sizeof own);
+        memcpy(identity->bytes + at, other->bytes, OS_SECTOR_BYTES);
+        image_put(&changed);
+        const struct seen seen = look();
+        cr_assert_eq(seen.status, PAWL_OK);
+        cr_assert_eq(seen.report.found[WALK_DAMAGE], 1, "%s: %s", seen.file, seen.what);
+        cr_assert_str_eq(seen.file, IDENTITY_NAME);
+        cr_assert_eq(seen.visited, before.visited);
+        cr_assert_eq(reader_read_store(store).verdict, READER_DAMAGED);
+        cr_assert_eq(open_and_close(&tail), PAWL_DAMAGED);
     }
 }
 
@@ -376,7 +311,7 @@ Test(verify, tells_of_an_identity_that_is_lost, .init = set_up_in_memory,
     image_put(&whole);
     const struct seen seen = look();
     cr_assert_eq(seen.status, PAWL_OK);
-    cr_assert_eq(seen.report.damaged, 1);
+    cr_assert_eq(seen.report.found[WALK_DAMAGE], 1);
 }
 
 Test(verify, finds_no_store_where_there_is_none, .init = set_up_in_memory,
@@ -395,8 +330,8 @@ Test(verify, takes_a_copy_of_identity_that_was_never_finished_for_no_damage,
     memset(identity->bytes + OS_SECTOR_BYTES + 17, 0, OS_SECTOR_BYTES - 17);
     image_put(&whole);
     const struct seen seen = look();
-    cr_assert_eq(seen.report.damaged, 0);
-    cr_assert_eq(seen.report.notes, 1);
+    cr_assert_eq(seen.report.found[WALK_DAMAGE], 0);
+    cr_assert_eq(seen.report.found[WALK_NOTE], 1);
 }
 
 Test(verify, lists_strangers, .init = set_up_in_memory, .fini = tear_down_images) {
@@ -404,8 +339,8 @@ Test(verify, lists_strangers, .init = set_up_in_memory, .fini = tear_down_images
     image_set(&whole, "log/notes.txt", "hello", 5);
     image_put(&whole);
     const struct seen seen = look();
-    cr_assert_eq(seen.report.damaged, 0);
-    cr_assert_eq(seen.report.notes, 1);
+    cr_assert_eq(seen.report.found[WALK_DAMAGE], 0);
+    cr_assert_eq(seen.report.found[WALK_NOTE], 1);
 }
 
 Test(verify, starts_where_it_is_told, .init = set_up_in_memory, .fini = tear_down_images) {
@@ -444,7 +379,7 @@ Test(verify, takes_a_tail_in_flux_for_no_damage, .init = set_up_in_memory,
     write_at(1, offset, junk, sizeof junk);
     const struct seen seen = look();
     cr_assert(seen.report.is_in_use);
-    cr_assert_eq(seen.report.damaged, 0, "%s", seen.what);
+    cr_assert_eq(seen.report.found[WALK_DAMAGE], 0, "%s", seen.what);
     cr_assert_eq(seen.report.tail_lsn, last.end_lsn);
     cr_assert_eq(seen.report.durable_lsn, last.end_lsn);
     cr_assert_eq(seen.visited, 2);
@@ -464,11 +399,11 @@ Test(verify, finds_damage_below_the_tail_of_a_store_in_use, .init = set_up_in_me
         const uint8_t flipped = was ^ 0x10;
         write_at(1, offset, &flipped, 1);
         const struct seen seen = look();
-        cr_assert_eq(seen.report.damaged, 1, "place %zu", i);
+        cr_assert_eq(seen.report.found[WALK_DAMAGE], 1, "place %zu", i);
         cr_assert_eq(seen.ordinal, 1);
         write_at(1, offset, &was, 1);
         image_drop(&whole);
-        cr_assert_eq(look().report.damaged, 0);
+        cr_assert_eq(look().report.found[WALK_DAMAGE], 0);
     }
     must_close(log);
 }
@@ -505,7 +440,7 @@ Test(verify, ends_when_its_visitor_says_so, .init = set_up_in_memory, .fini = te
     const struct walk_visitor deaf = {0};
     cr_assert_eq(verify_open(os, store, &verify, NULL), PAWL_OK);
     cr_assert_eq(verify_run(verify, &options, &deaf, &report, NULL), PAWL_OK);
-    cr_assert_eq(report.damaged, 0);
+    cr_assert_eq(report.found[WALK_DAMAGE], 0);
     cr_assert_gt(report.frames, FRAMES);
     cr_assert_geq(report.records, FRAMES);
     verify_close(verify);
