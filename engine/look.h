@@ -52,8 +52,8 @@ struct look_list {
     void *context;
 };
 
-/* Adds the segments' files of `dir` to an empty list, ascending by ordinal; no more is known of
- * each than that and the key that follows from it. 0, an errno value, or what `stranger` answered. */
+/* Adds the segments' files of `dir` to an empty list, ascending by ordinal. Nothing else is
+ * known of each but the key that follows from it. 0, an errno value, or `stranger`'s answer. */
 int look_list(struct look_list *list, struct os_dir *dir);
 void look_list_free(struct look_list *list);
 
