@@ -254,6 +254,23 @@ Test(verify_findings, tells_what_cannot_be_opened_or_read_and_goes_on, .init = s
     }
 }
 
+/* What stands before the place has been shown by then. */
+Test(verify_findings, shows_what_can_be_read_of_a_file, .init = set_up_in_memory,
+     .fini = tear_down_images) {
+    enum { LONG = 512 * 1024, MANY = 1000 };
+    struct log *log = must_open_log(LONG);
+    for (uint64_t number = 1; number <= MANY; number++)
+        (void)must_append(log, number, PAYLOAD);
+    must_close(log);
+    const struct seen seen = look_failing(1, 0, EIO, LONG / 2);
+    cr_assert_eq(seen.report.found[WALK_UNREAD], 1);
+    cr_assert_eq(seen.report.found[WALK_DAMAGE], 0);
+    cr_assert_gt(seen.offset, LONG / 4);
+    cr_assert_leq(seen.offset, LONG / 2);
+    cr_assert_gt(seen.visited, MANY / 4);
+    cr_assert_lt(seen.visited, MANY);
+}
+
 Test(verify_findings, tells_what_cannot_be_read_of_a_store_in_use, .init = set_up_in_memory,
      .fini = tear_down_images) {
     struct log *log = must_open_log(SMALL_SEGMENT);
