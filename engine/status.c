@@ -69,6 +69,9 @@ static pawl_status status_of_errno(int os_errno) {
 static void words_of_errno(int os_errno, char *ret_words, size_t size) {
     if (os_errno == EFBIG)
         (void)snprintf(ret_words, size, "the limit on file sizes is reached (ulimit -f)");
+    else if (os_errno == ELOOP)
+        (void)snprintf(ret_words, size,
+                       "it is a symbolic link, or leads through too many; name the place itself");
     else if (strerror_r(os_errno, ret_words, size) != 0)
         ret_words[0] = '\0';
 }

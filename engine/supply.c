@@ -317,7 +317,7 @@ static pawl_status supply_from_reserve(struct log *log, const struct supply_file
                                    : reserve_use(log, next->ordinal, data_bytes, error);
     if (status == PAWL_NOT_FOUND)
         return error_set(error, PAWL_DISK_FULL,
-                         "no space left on the disk, and the reserve is used up");
+                         "there is no space left, and the reserve is used up");
     TRY(status);
     /* Without any herald the work can still be finished; a missing newest segment would go unseen.
      */

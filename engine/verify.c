@@ -160,11 +160,6 @@ static pawl_status open_parts(struct verify *verify, const char *path, pawl_erro
     const int failed = os_dir_open(verify->os, path, OS_OPEN_READ, &verify->store_dir);
     if (failed == ENOENT || failed == ENOTDIR)
         return error_set(error, PAWL_NO_STORE, "there is no store at %.200s", path);
-    if (failed == ELOOP)
-        return error_set(error, PAWL_IO,
-                         "%.200s is a symbolic link, or leads through too many; name the directory "
-                         "itself",
-                         path);
     if (failed != 0)
         return error_os(error, failed, NULL, 0, "cannot open the store at %.200s", path);
     TRY(open_identity_file(verify, path, error));

@@ -248,7 +248,7 @@ Test(segment, grows_by_zeros_and_keeps_what_it_has, .init = set_up, .fini = tear
     cr_assert(bytes_are_zero(bytes + SEGMENT_DATA_AT + 6, 20000 - SEGMENT_DATA_AT - 6));
 }
 
-/* A limit on the file's size stands for a full disk: what fits is written, then the call fails. */
+/* A limit on the file's size stands for a full disk: nothing is written, and the call fails. */
 Test(segment, that_cannot_grow_is_as_long_as_before, .init = set_up, .fini = tear_down) {
     struct os_file *file = made_segment(1, 4096);
     cr_assert(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
