@@ -36,8 +36,8 @@
     X(STEP_COMMIT_SYNC_FIRST)      /* a group over two segments: the earlier one too */            \
     X(STEP_COMMIT_FAIL_ALL)        /* a failed sync latches the store for everybody */             \
     X(STEP_COMMIT_REWRITE)         /* write a dead leader's range again before syncing it */       \
+    X(STEP_COMMIT_DEAD_WRITER)     /* and what a dead writer left that is not durable */           \
     X(STEP_COMMIT_OWED)            /* that stays owed until it has succeeded */                    \
-    X(STEP_COMMIT_DEAD_WRITER)     /* and what a dead process had written */                       \
     X(STEP_COMMIT_BOUND)           /* durable reaches what was written before the sync began */    \
     X(STEP_APPEND_MARK_INTENT)     /* say where, before writing a frame */                         \
     X(STEP_APPEND_SETTLE)          /* look at what a dead owner left before appending */           \

@@ -13,6 +13,8 @@
 #include "shared.h"
 #include "slots.h"
 
+#include <string.h>
+
 struct log {
     struct os *os;
     struct os_dir *store_dir;
@@ -44,13 +46,26 @@ static inline uint64_t core_footer_bytes(void) {
 /* How often a waiter looks whether who it waits for is still alive. */
 #define CORE_SLICE_NS (5U * 1000 * 1000)
 
-/* How often who waits for work looks whether it has come: who brought it may have died before it
- * could wake anybody. */
+/* How often who waits for work, or for another thread, looks by itself: who brought the work may have
+ * died before it could wake anybody, and an interruption wakes nobody who waits for a mutex. */
 #define CORE_LOOK_NS (100U * 1000 * 1000)
 
 static inline uint64_t core_until(struct os *os, uint64_t slice_ns, uint64_t deadline) {
     const uint64_t until = os_clock_boot(os) + slice_ns;
     return until < deadline ? until : deadline;
+}
+
+/* The header of a segment of this store, made now. */
+static inline struct segment_header core_segment_header(struct log *log, uint64_t ordinal,
+                                                        uint32_t flags, uint64_t durable_lsn) {
+    struct segment_header header = {
+        .flags = flags,
+        .ordinal = ordinal,
+        .durable_lsn = durable_lsn,
+        .made_us = os_clock_wall(log->os),
+    };
+    memcpy(header.uuid, log->identity.uuid, sizeof header.uuid);
+    return header;
 }
 
 /* This session's own slot. */
@@ -82,27 +97,29 @@ static inline pawl_status core_usable(struct log *log, pawl_error *error) {
 static inline pawl_status core_failed(struct log *log, pawl_error *error) {
     struct shared *shared = log->shared;
     char name[SEGMENT_NAME_BYTES];
-    segment_name(atomic_load(&shared->failed_ordinal), name);
+    int os_errno;
+    uint64_t ordinal;
+    shared_failure(shared, &os_errno, &ordinal);
+    segment_name(ordinal, name);
     (void)error_set(
         error, PAWL_FAILED,
-        "segment %s could not be made durable (errno %u); nothing more is written until every "
+        "segment %s could not be made durable (errno %d); nothing more is written until every "
         "process has closed the store and one opens it again",
-        name, atomic_load(&shared->failed_errno));
+        name, os_errno);
     return error_at(error, PAWL_FAILED, name, 0, atomic_load(&shared->durable_lsn));
 }
 
-/* Makes what core_failed() filled in the answer to a call of which something was written. */
-static inline pawl_status core_undetermined(pawl_error *error) {
-    if (error != NULL)
-        error->status = PAWL_FAILED_SYNC;
-    return PAWL_FAILED_SYNC;
+/* The same, for a call of which something was written. */
+static inline pawl_status core_undetermined(struct log *log, pawl_error *error) {
+    (void)core_failed(log, error);
+    return error_as(error, PAWL_FAILED_SYNC);
 }
 
 /* What was written and is not durable can be gone before any sync has said so: the system failed to
  * write it back by itself, and dropped it from the cache. That is no damage to what was promised;
  * the next sync will tell. */
 static inline pawl_status core_not_durable(struct log *log, pawl_error *error) {
-    if (atomic_load(&log->shared->is_failed) != 0)
+    if (shared_is_failed(log->shared))
         return core_failed(log, error);
     return error_set(error, PAWL_IO, "what is not durable yet can't be read back");
 }

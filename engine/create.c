@@ -74,8 +74,7 @@ pawl_status create_check_log(struct log *log, pawl_error *error) {
 
 static pawl_status create_segment(struct log *log, uint64_t ordinal, uint64_t data_bytes,
                                   pawl_error *error) {
-    struct segment_header header = {.ordinal = ordinal, .made_us = os_clock_wall(log->os)};
-    memcpy(header.uuid, log->identity.uuid, sizeof header.uuid);
+    const struct segment_header header = core_segment_header(log, ordinal, 0, 0);
     return segment_make(log->os, log->dir, &header, log->identity.secret, data_bytes, error);
 }
 

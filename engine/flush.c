@@ -33,7 +33,7 @@ static pawl_status flush_fail(struct log *log, const struct flush_piece *piece, 
     char name[SEGMENT_NAME_BYTES];
     segment_name(piece->entry.ordinal, name);
     (void)error_os(error, os_errno, name, 0, "a sync of segment %s failed", name);
-    return core_undetermined(error);
+    return error_as(error, PAWL_FAILED_SYNC);
 }
 
 /* Writes [from, to) again with the bytes that are there, frame by frame, so that the pages are
@@ -131,7 +131,7 @@ static pawl_status flush_lead(struct log *log, pawl_error *error) {
     TRY(flush_range(log, from, to, flush_must_rewrite(log, from), error));
     if (!STEP_IS_ON(STEP_COMMIT_BOUND))
         to = atomic_load(&shared->tail_lsn);
-    if (atomic_load(&shared->is_failed) != 0)
+    if (shared_is_failed(shared))
         return core_failed(log, error);
     atomic_store(&shared->group_frames, (uint32_t)(frames - atomic_load(&shared->synced_frames)));
     atomic_store(&shared->synced_frames, frames);
@@ -172,7 +172,7 @@ static pawl_status flush_step(struct log *log, enum commit_move move, shared_own
     switch (move) {
     case COMMIT_LEAD: return flush_try_lead(log, 0, error);
     case COMMIT_TAKE_OVER: return flush_try_lead(log, leader, error);
-    case COMMIT_FAILED: (void)core_failed(log, error); return core_undetermined(error);
+    case COMMIT_FAILED: return core_undetermined(log, error);
     case COMMIT_LATE:
         return error_set(error, PAWL_PENDING, "the deadline passed before it was durable");
     case COMMIT_INTERRUPTED:
@@ -194,7 +194,7 @@ static pawl_status flush_until(struct log *log, uint64_t lsn, uint64_t deadline,
         const struct commit_facts facts = {
             .wanted_lsn = lsn,
             .durable_lsn = atomic_load(&shared->durable_lsn),
-            .is_failed = atomic_load(&shared->is_failed) != 0,
+            .is_failed = shared_is_failed(shared),
             .has_leader = leader != 0,
             .leader_is_dead = has_waited && leader != 0 && slots_owner_is_dead(&log->slots, leader),
             .is_past_deadline = os_clock_boot(log->os) >= deadline,

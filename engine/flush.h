@@ -2,8 +2,8 @@
  *
  * The leader syncs every segment that the group reaches into, the earlier ones first, through its
  * own open files, and holds no other lock meanwhile. What a dead leader may have been told of a
- * failed sync nobody knows, so its range is written again, from frames that are proved whole,
- * before it is synced.
+ * failed sync nobody knows, nor what would have been told to a dead writer; so what they may have
+ * left (H6) is written again, from frames that are proved whole, before it is synced.
  * Threads: any.
  */
 #ifndef PAWL_ENGINE_FLUSH_H

@@ -18,8 +18,6 @@ static pawl_status log_help_room(struct log *log, pawl_status asked, uint64_t by
         status = supply_room(log, bytes, class, deadline, error);
     else
         status = flush_wait(log, log_tail(log), deadline, error);
-    if (status == PAWL_FAILED_SYNC)
-        return core_failed(log, error); /* of this call nothing was written */
     if (status == PAWL_PENDING)
         return error_set(error, PAWL_BUSY, "the disk did not take what was written before in time");
     return status;
@@ -33,13 +31,15 @@ pawl_status log_lock(struct log *log, uint64_t bytes, enum log_class class, uint
                          (unsigned long long)bytes, FRAME_BYTES_MAX);
     for (int i = 0; i < SUPPLY_TRIES; i++) {
         TRY(tail_lock(log, deadline, error));
-        const pawl_status status = tail_make_room(log, bytes, class, error);
+        pawl_status status = tail_make_room(log, bytes, class, error);
         if (status == PAWL_OK)
             return PAWL_OK;
         tail_unlock(log);
-        if (status != PAWL_EMPTY && status != PAWL_PENDING)
-            return status;
-        TRY(log_help_room(log, status, bytes, class, deadline, error));
+        if (status == PAWL_EMPTY || status == PAWL_PENDING)
+            status = log_help_room(log, status, bytes, class, deadline, error);
+        if (status == PAWL_FAILED_SYNC)
+            return core_failed(log, error); /* of the caller's own nothing was written */
+        TRY(status);
     }
     return error_set(error, PAWL_BUSY, "others used up the room %d times", SUPPLY_TRIES);
 }
@@ -79,7 +79,7 @@ pawl_status log_wait_tail(struct log *log, uint64_t lsn, uint64_t deadline, pawl
             break;
         if (atomic_load(&log->is_interrupted) != 0)
             status = error_set(error, PAWL_INTERRUPTED, "the wait was interrupted");
-        else if (atomic_load(&shared->is_failed) != 0)
+        else if (shared_is_failed(shared))
             status = core_failed(log, error);
         else if (os_futex_wait(log->os, &shared->tail_event, seen,
                                core_until(log->os, CORE_LOOK_NS, deadline)) == ETIMEDOUT &&
@@ -138,7 +138,7 @@ pawl_status log_mark(struct log *log, uint16_t flags, uint64_t deadline, pawl_er
 pawl_status log_maintain(struct log *log, pawl_error *error) {
     TRY(core_usable(log, error));
     struct shared *shared = log->shared;
-    if (atomic_load(&shared->is_failed) != 0)
+    if (shared_is_failed(shared))
         return core_failed(log, error);
     const uint64_t tail = log_tail(log);
     const uint64_t deadline = os_clock_boot(log->os) + log->options.busy_ns;

@@ -116,12 +116,7 @@ static pawl_status recover_unlink(struct log *log, uint64_t ordinal, pawl_error 
 /* Makes the file next to the end again in place, blank. */
 static pawl_status recover_blank(struct log *log, uint64_t ordinal, uint64_t durable_lsn,
                                  pawl_error *error) {
-    struct segment_header header = {
-        .ordinal = ordinal,
-        .durable_lsn = durable_lsn,
-        .made_us = os_clock_wall(log->os),
-    };
-    memcpy(header.uuid, log->identity.uuid, sizeof header.uuid);
+    const struct segment_header header = core_segment_header(log, ordinal, 0, durable_lsn);
     return segment_make(log->os, log->dir, &header, log->identity.secret, 0, error);
 }
 
@@ -155,7 +150,7 @@ static pawl_status recover_stray(uint64_t ordinal, pawl_error *error) {
     char name[SEGMENT_NAME_BYTES];
     segment_name(ordinal, name);
     (void)error_set(error, PAWL_DAMAGED,
-                    "segment %s has begun, and the segments about it pass over it; `pawl verify` "
+                    "segment %s has begun, and the segments around it pass over it; `pawl verify` "
                     "tells more",
                     name);
     return error_at(error, PAWL_DAMAGED, name, SEGMENT_DATA_AT, 0);
@@ -348,7 +343,7 @@ static pawl_status close_last(struct log *log, pawl_error *error) {
     unsigned held_slot;
     TRY(slots_are_free(&log->slots, &is_alone, &held_slot, error));
     const uint64_t tail = log_tail(log);
-    if (!is_alone || atomic_load(&log->shared->is_failed) != 0 || log->shared->closed_lsn == tail)
+    if (!is_alone || shared_is_failed(log->shared) || log->shared->closed_lsn == tail)
         return PAWL_OK;
     return log_mark(log, FRAME_CLOSE, os_clock_boot(log->os) + log->options.busy_ns, error);
 }

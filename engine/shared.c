@@ -1,6 +1,7 @@
 #include "shared.h"
 
 #include "check.h"
+#include "segment.h"
 
 #include <string.h>
 
@@ -188,13 +189,21 @@ void shared_raise_rewrite(struct shared *shared, uint64_t lsn) {
         continue;
 }
 
+/* One word, so that the errno of one failure is never told with the segment of another. */
+enum { FAILURE_ORDINAL_BITS = 40 };
+
+STATIC_CHECK(SEGMENT_ORDINAL_MAX < UINT64_C(1) << FAILURE_ORDINAL_BITS, "an ordinal has room");
+
+void shared_failure(const struct shared *shared, int *ret_errno, uint64_t *ret_ordinal) {
+    const uint64_t failure = atomic_load(&shared->failure);
+    *ret_errno = (int)(failure >> FAILURE_ORDINAL_BITS);
+    *ret_ordinal = failure & ((UINT64_C(1) << FAILURE_ORDINAL_BITS) - 1);
+}
+
 void shared_fail(struct os *os, struct shared *shared, int os_errno, uint64_t ordinal) {
-    if (atomic_load(&shared->is_failed) == 0) {
-        atomic_store(&shared->failed_errno, (uint32_t)os_errno);
-        atomic_store(&shared->failed_ordinal, ordinal);
-        os_step(os);
-        atomic_store(&shared->is_failed, 1);
-    }
+    uint64_t none = 0;
+    const uint64_t failure = (uint64_t)os_errno << FAILURE_ORDINAL_BITS | ordinal;
+    (void)atomic_compare_exchange_strong(&shared->failure, &none, failure);
     shared_event_raise(os, &shared->durable_event, &shared->durable_waiters);
     shared_event_raise(os, &shared->tail_event, &shared->tail_waiters);
 }

@@ -22,10 +22,12 @@
  * H4  durable_lsn only grows, and only by who leads a sync that has returned. Every byte of the log
  *     below it is on stable storage.
  *
- * H5  Once is_failed is set, nothing new is appended and durable_lsn stands still.
+ * H5  Once failure is set, nothing new is appended, and durable_lsn grows no more but by a sync that
+ *     was under way.
  *
  * H6  What a process that is gone had written, or was syncing, and what is not durable yet, lies
- *     below rewrite_lsn or below the dirty_lsn of a slot that nobody holds.
+ *     below rewrite_lsn, or below the dirty_lsn of a slot that nobody holds, or it still stands in
+ *     sync_owner.
  *
  * Threads: every field is atomic, or constant from the end of the opening that made it; but a
  * slot's host and command, which serve a sentence and are read as they may stand. Orders are given
@@ -50,7 +52,8 @@ enum {
 /* 0: nobody; else slot | generation << 8, and SHARED_OWNER_WAITED when somebody sleeps on it. */
 typedef uint32_t shared_owner;
 
-/* Who has a slot. Written by its owner before anybody can see the slot's generation in a word. */
+/* Who has a slot. Written by its owner before anybody can see the slot's generation in a word, but
+ * for dirty_lsn. */
 struct shared_slot {
     _Atomic uint32_t generation; /* of the newest session in it; 0 never used */
     _Atomic uint32_t pid;
@@ -90,7 +93,7 @@ struct shared {
 
     uint8_t apart_3[64];
     _Atomic uint32_t sync_owner;
-    _Atomic uint32_t durable_event; /* counts up when durable_lsn or is_failed has changed */
+    _Atomic uint32_t durable_event; /* counts up when durable_lsn or failure has changed */
     _Atomic uint32_t durable_waiters;
     _Atomic uint32_t group_frames; /* how many frames the last sync made durable */
     _Atomic uint64_t durable_lsn;
@@ -98,9 +101,7 @@ struct shared {
     _Atomic uint64_t synced_frames; /* sync_frames when the last sync began */
 
     uint8_t apart_4[64];
-    _Atomic uint32_t is_failed;
-    _Atomic uint32_t failed_errno;
-    _Atomic uint64_t failed_ordinal;
+    _Atomic uint64_t failure; /* errno and ordinal of what latched the store; 0: it is not */
 
     uint8_t apart_5[64];
     _Atomic uint32_t tail_event; /* counts up when tail_lsn has changed */
@@ -177,7 +178,15 @@ bool shared_is_sound(const struct shared *shared);
 /* Raises rewrite_lsn to `lsn`, if it is lower. */
 void shared_raise_rewrite(struct shared *shared, uint64_t lsn);
 
-/* Latches the store (H5). The first cause stays. */
+/* Latches the store (H5) because segment `ordinal` could not be made durable. The first cause stays.
+ */
 void shared_fail(struct os *os, struct shared *shared, int os_errno, uint64_t ordinal);
+
+static inline bool shared_is_failed(const struct shared *shared) {
+    return atomic_load(&shared->failure) != 0;
+}
+
+/* The first cause. */
+void shared_failure(const struct shared *shared, int *ret_errno, uint64_t *ret_ordinal);
 
 #endif

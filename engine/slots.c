@@ -102,6 +102,7 @@ static void slot_fill(struct slots *slots, struct shared_slot *slot) {
     atomic_store(&slot->dirty_lsn, 0);
     (void)snprintf(slot->host, sizeof slot->host, "%s", process.host);
     (void)snprintf(slot->command, sizeof slot->command, "%s", process.command);
+    /* L2: before its new owner can own anything. */
     const uint32_t was = atomic_load(&slot->generation);
     uint32_t is = was;
     if (STEP_IS_ON(STEP_SLOT_GENERATION) || was == 0)

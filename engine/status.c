@@ -65,7 +65,7 @@ static pawl_status status_of_errno(int os_errno) {
 }
 
 /* The XSI form of strerror_r() is thread-safe and, unlike strerror(), owns no buffer. What the
- * system says of a file that is too large does not tell why it is. */
+ * system says of a file that is too large, or of a link, does not tell why or which. */
 static void words_of_errno(int os_errno, char *ret_words, size_t size) {
     if (os_errno == EFBIG)
         (void)snprintf(ret_words, size, "the limit on file sizes is reached (ulimit -f)");
@@ -93,6 +93,12 @@ pawl_status error_os(pawl_error *error, int os_errno, const char *file, uint64_t
     if (words[0] != '\0')
         (void)snprintf(error->sentence + used, sizeof error->sentence - used, ": %s", words);
     return error_at(error, status, file, offset, 0);
+}
+
+pawl_status error_as(pawl_error *error, pawl_status status) {
+    if (error != NULL)
+        error->status = status;
+    return status;
 }
 
 pawl_status error_at(pawl_error *error, pawl_status status, const char *file, uint64_t offset,

@@ -61,9 +61,13 @@ pawl_status error_set(pawl_error *error, pawl_status status, const char *format,
 
 /* The same for a failed call of the seam: picks the status that fits `os_errno` (ENOSPC, EDQUOT and
  * EFBIG: DISK_FULL; ENOMEM: NO_MEMORY; EACCES, EPERM, EROFS: PERMISSION; else IO), names `file`
- * (which may be NULL) and the offset, and appends the system's own words (of EFBIG, ours). */
+ * (which may be NULL) and the offset, and appends the system's own words, but for EFBIG and ELOOP,
+ * where those say nothing. */
 pawl_status error_os(pawl_error *error, int os_errno, const char *file, uint64_t offset,
                      const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* Makes it an error of another status, with the same words; returns that status. */
+pawl_status error_as(pawl_error *error, pawl_status status);
 
 /* Adds where it was to an error that error_set() has just filled; returns its status. */
 pawl_status error_at(pawl_error *error, pawl_status status, const char *file, uint64_t offset,

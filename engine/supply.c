@@ -101,9 +101,11 @@ static pawl_status supply_extend(struct log *log, const struct chain_entry *acti
                    error));
     struct os_stat stat;
     const int failed = os_file_stat(log->os, file, &stat);
+    char name[SEGMENT_NAME_BYTES];
+    segment_name(active->ordinal, name);
     pawl_status status = PAWL_OK;
     if (failed != 0)
-        status = error_os(error, failed, "log", 0, "cannot look at the active segment");
+        status = error_os(error, failed, name, 0, "cannot look at segment %s", name);
     else if (stat.bytes < SEGMENT_DATA_AT + data_bytes)
         status = segment_extend(log->os, file, active->ordinal, stat.bytes,
                                 SEGMENT_DATA_AT + data_bytes, error);
@@ -169,14 +171,7 @@ static pawl_status supply_look(struct log *log, uint64_t ordinal, struct supply_
 }
 
 static struct segment_header supply_header(struct log *log, uint64_t ordinal, uint32_t flags) {
-    struct segment_header header = {
-        .flags = flags,
-        .ordinal = ordinal,
-        .durable_lsn = atomic_load(&log->shared->durable_lsn),
-        .made_us = os_clock_wall(log->os),
-    };
-    memcpy(header.uuid, log->identity.uuid, sizeof header.uuid);
-    return header;
+    return core_segment_header(log, ordinal, flags, atomic_load(&log->shared->durable_lsn));
 }
 
 static pawl_status supply_make(struct log *log, uint64_t ordinal, uint32_t flags,

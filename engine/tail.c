@@ -2,7 +2,6 @@
 
 #include "check.h"
 #include "footer.h"
-#include "window.h"
 
 #include <errno.h>
 #include <string.h>
@@ -50,15 +49,20 @@ static pawl_status tail_take_word(struct log *log, uint64_t deadline, pawl_error
 
 /* ---- What a dead owner left ---- */
 
-static void tail_adopt(struct log *log, const struct frame_header *header, size_t size) {
+/* Makes a frame that stands whole at the tail part of the log. */
+static void tail_publish(struct log *log, const struct frame_header *header, size_t size) {
     struct shared *shared = log->shared;
     /* Who died while it began a segment may not have come so far as to open it. */
     if ((header->flags & (FRAME_FOOTER | FRAME_SEGMENT_START)) != 0)
         atomic_store(&shared->is_sealed, (header->flags & FRAME_FOOTER) != 0);
     if ((header->flags & FRAME_NEEDS_SYNC) != 0)
-        atomic_fetch_add(&shared->sync_frames, 1);
+        atomic_store_explicit(&shared->sync_frames,
+                              atomic_load_explicit(&shared->sync_frames, memory_order_relaxed) + 1,
+                              memory_order_relaxed);
     os_step(log->os);
-    atomic_store(&shared->tail_lsn, header->lsn + size);
+    atomic_store_explicit(&shared->tail_lsn, header->lsn + size, memory_order_release);
+    os_step(log->os);
+    atomic_store_explicit(&shared->appending_lsn, 0, memory_order_release);
     shared_event_raise(log->os, &shared->tail_event, &shared->tail_waiters);
 }
 
@@ -78,48 +82,73 @@ static pawl_status tail_view(struct log *log, pawl_error *error) {
     return PAWL_OK;
 }
 
-/* Looks at what stands at the tail. *ret_size: that of a whole frame, or 0; *ret_blank: nothing has
- * been written there. */
-static pawl_status tail_inspect(struct log *log, struct frame_header *ret_header, size_t *ret_size,
-                                bool *ret_blank, pawl_error *error) {
-    const struct frame_key key = {log->identity.secret, log->active.ordinal};
-    const uint64_t tail = atomic_load(&log->shared->tail_lsn);
-    struct window window;
-    char name[SEGMENT_NAME_BYTES];
-    segment_name(log->active.ordinal, name);
-    window_init(&window, log->os, log->active_file, name);
-    const uint64_t offset = chain_offset(&log->active, tail);
-    const uint8_t *bytes;
-    size_t count, size = 0;
-    enum frame_verdict verdict = FRAME_ABSENT;
-    pawl_status status = window_get(&window, offset, FRAME_HEADER_BYTES, &bytes, &count, error);
-    if (status == PAWL_OK && count == FRAME_HEADER_BYTES)
-        verdict = frame_read_header(bytes, &key, ret_header);
-    if (status == PAWL_OK && verdict == FRAME_WHOLE && ret_header->lsn == tail) {
-        size = frame_header_frame_bytes(ret_header);
-        status = window_get(&window, offset, size, &bytes, &count, error);
-        if (status == PAWL_OK && STEP_IS_ON(STEP_APPEND_VERIFY_ADOPTED) &&
-            (count < size || !frame_body_is_whole(ret_header, bytes, key.secret)))
-            size = 0;
-    }
-    window_deinit(&window);
-    *ret_size = size;
-    *ret_blank = verdict == FRAME_ABSENT;
-    return status;
+static pawl_status tail_buffer(struct log *log, size_t bytes, pawl_error *error) {
+    if (bytes <= log->buffer_bytes)
+        return PAWL_OK;
+    size_t capacity = 4096;
+    while (capacity < bytes)
+        capacity *= 2;
+    uint8_t *buffer = os_allocate(log->os, capacity);
+    if (buffer == NULL)
+        return error_set(error, PAWL_NO_MEMORY, "no memory for a frame of %zu bytes", bytes);
+    os_release(log->os, log->buffer, log->buffer_bytes);
+    log->buffer = buffer;
+    log->buffer_bytes = capacity;
+    return PAWL_OK;
 }
 
-/* The owner before died between setting appending_lsn and clearing it. */
+/* Reads `bytes` at the tail into the buffer; what lies behind the file's end is zero. */
+static pawl_status tail_read(struct log *log, size_t bytes, pawl_error *error) {
+    const uint64_t offset = chain_offset(&log->active, atomic_load(&log->shared->tail_lsn));
+    size_t read = 0;
+    TRY(tail_buffer(log, bytes, error));
+    const int failed = os_file_read(log->os, log->active_file, log->buffer, bytes, offset, &read);
+    if (failed != 0) {
+        char name[SEGMENT_NAME_BYTES];
+        segment_name(log->active.ordinal, name);
+        return error_os(error, failed, name, offset, "cannot read segment %s", name);
+    }
+    memset(log->buffer + read, 0, bytes - read);
+    return PAWL_OK;
+}
+
+enum tail_finding {
+    TAIL_NO_HEADER, /* zeros where a header would be: nothing came so far */
+    TAIL_SPOILED,   /* something that is no whole frame of this place */
+    TAIL_WHOLE,
+};
+
+/* Looks at what stands at the tail. *ret_header only when it is whole. */
+static pawl_status tail_inspect(struct log *log, struct frame_header *ret_header,
+                                enum tail_finding *ret_finding, pawl_error *error) {
+    const struct frame_key key = {log->identity.secret, log->active.ordinal};
+    struct frame_header header = {0};
+    TRY(tail_read(log, FRAME_HEADER_BYTES, error));
+    const enum frame_verdict verdict = frame_read_header(log->buffer, &key, &header);
+    enum tail_finding finding = verdict == FRAME_ABSENT ? TAIL_NO_HEADER : TAIL_SPOILED;
+    if (verdict == FRAME_WHOLE && header.lsn == atomic_load(&log->shared->tail_lsn)) {
+        TRY(tail_read(log, frame_header_frame_bytes(&header), error));
+        if (!STEP_IS_ON(STEP_APPEND_VERIFY_ADOPTED) ||
+            frame_body_is_whole(&header, log->buffer, key.secret))
+            finding = TAIL_WHOLE;
+    }
+    *ret_header = header;
+    *ret_finding = finding;
+    return PAWL_OK;
+}
+
+/* Who wrote at the tail has died, or failed, and appending_lsn says where. The start of a segment
+ * is no question here: it stands in the next file, where tail_begin() looks for itself. */
 static pawl_status tail_settle(struct log *log, pawl_error *error) {
     struct shared *shared = log->shared;
     if (atomic_load(&shared->appending_lsn) == atomic_load(&shared->tail_lsn)) {
-        struct frame_header header = {0};
-        size_t size = 0;
-        bool is_blank = false;
+        struct frame_header header;
+        enum tail_finding finding;
         TRY(tail_view(log, error));
-        TRY(tail_inspect(log, &header, &size, &is_blank, error));
-        if (size > 0)
-            tail_adopt(log, &header, size);
-        else if (!is_blank)
+        TRY(tail_inspect(log, &header, &finding, error));
+        if (finding == TAIL_WHOLE)
+            tail_publish(log, &header, frame_header_frame_bytes(&header));
+        else if (finding == TAIL_SPOILED)
             atomic_store(&shared->is_sealed, 1); /* it ends here, without a footer */
     }
     os_step(log->os);
@@ -140,7 +169,7 @@ pawl_status tail_lock(struct log *log, uint64_t deadline, pawl_error *error) {
             error,
             error_set(error, PAWL_DAMAGED, "%s was written over while it was in use", SHARED_NAME),
             SHARED_NAME, 0, 0);
-    else if (atomic_load(&shared->is_failed) != 0 && STEP_IS_ON(STEP_APPEND_CHECK_FAILED))
+    else if (shared_is_failed(shared) && STEP_IS_ON(STEP_APPEND_CHECK_FAILED))
         status = core_failed(log, error);
     else if (atomic_load(&shared->appending_lsn) != 0 && STEP_IS_ON(STEP_APPEND_SETTLE))
         status = tail_settle(log, error);
@@ -160,21 +189,6 @@ void tail_unlock(struct log *log) {
 }
 
 /* ---- Writing ---- */
-
-static pawl_status tail_buffer(struct log *log, size_t bytes, pawl_error *error) {
-    if (bytes <= log->buffer_bytes)
-        return PAWL_OK;
-    size_t capacity = 4096;
-    while (capacity < bytes)
-        capacity *= 2;
-    uint8_t *buffer = os_allocate(log->os, capacity);
-    if (buffer == NULL)
-        return error_set(error, PAWL_NO_MEMORY, "no memory for a frame of %zu bytes", bytes);
-    os_release(log->os, log->buffer, log->buffer_bytes);
-    log->buffer = buffer;
-    log->buffer_bytes = capacity;
-    return PAWL_OK;
-}
 
 /* Lays the frame out in the buffer for `lsn` in segment `ordinal`. */
 static pawl_status tail_lay_out(struct log *log, const struct log_draft *draft, uint64_t ordinal,
@@ -226,32 +240,15 @@ static pawl_status tail_write(struct log *log, struct os_file *file, uint64_t or
     return PAWL_OK;
 }
 
-/* Makes what was written part of the log. */
-static void tail_advance(struct log *log, const struct frame_header *header, size_t size) {
-    struct shared *shared = log->shared;
-    if ((header->flags & FRAME_NEEDS_SYNC) != 0)
-        atomic_store_explicit(&shared->sync_frames,
-                              atomic_load_explicit(&shared->sync_frames, memory_order_relaxed) + 1,
-                              memory_order_relaxed);
-    if ((header->flags & FRAME_FOOTER) != 0)
-        atomic_store(&shared->is_sealed, 1);
-    os_step(log->os);
-    atomic_store_explicit(&shared->tail_lsn, header->lsn + size, memory_order_release);
-    os_step(log->os);
-    atomic_store_explicit(&shared->appending_lsn, 0, memory_order_release);
-    shared_event_raise(log->os, &shared->tail_event, &shared->tail_waiters);
-}
-
 /* The write of a frame failed with `status`. All of it may be there nevertheless, and recovery
  * would take it for part of the log: so it is judged now, as what a dead owner leaves. */
 static pawl_status tail_judge(struct log *log, uint64_t lsn, pawl_status status,
                               pawl_error *error) {
-    struct shared *shared = log->shared;
-    if (tail_settle(log, NULL) == PAWL_OK)
-        return atomic_load(&shared->tail_lsn) > lsn ? PAWL_OK : status;
-    shared_fail(log->os, shared, EIO, log->active.ordinal);
-    (void)core_failed(log, error);
-    return core_undetermined(error);
+    pawl_error why = {0};
+    if (tail_settle(log, &why) == PAWL_OK)
+        return atomic_load(&log->shared->tail_lsn) > lsn ? PAWL_OK : status;
+    shared_fail(log->os, log->shared, why.os_errno != 0 ? why.os_errno : EIO, log->active.ordinal);
+    return core_undetermined(log, error);
 }
 
 pawl_status tail_append(struct log *log, const struct log_draft *draft, uint64_t *ret_lsn,
@@ -264,7 +261,7 @@ pawl_status tail_append(struct log *log, const struct log_draft *draft, uint64_t
     const pawl_status status = tail_write(log, log->active_file, log->active.ordinal, log->buffer,
                                           size, chain_offset(&log->active, header.lsn), error);
     if (status == PAWL_OK)
-        tail_advance(log, &header, size);
+        tail_publish(log, &header, size);
     else
         TRY(tail_judge(log, header.lsn, status, error));
     *ret_lsn = header.lsn;
@@ -326,9 +323,11 @@ static pawl_status tail_begin(struct log *log, pawl_error *error) {
     size_t size = 0;
     TRY(chain_hold(&log->chain, ordinal, atomic_load(&shared->durable_lsn), &file, error));
     const int failed = os_file_stat(log->os, file, &stat);
+    char name[SEGMENT_NAME_BYTES];
+    segment_name(ordinal, name);
     const pawl_status status =
         failed == 0 ? tail_write_start(log, file, ordinal, &size, error)
-                    : error_os(error, failed, "log", 0, "cannot look at the next segment");
+                    : error_os(error, failed, name, 0, "cannot look at segment %s", name);
     chain_let_go(&log->chain, file);
     /* A reserve may take the place of this file, and whoever begins that is another: what is open
      * here would then be no part of the log. */
@@ -344,11 +343,8 @@ static pawl_status tail_begin(struct log *log, pawl_error *error) {
     os_step(log->os);
     atomic_store(&shared->active_ordinal, ordinal);
     os_step(log->os);
-    atomic_store(&shared->is_sealed, 0);
-    os_step(log->os);
-    atomic_store_explicit(&shared->tail_lsn, tail + size, memory_order_release);
-    os_step(log->os);
-    atomic_store(&shared->appending_lsn, 0);
+    const struct frame_header header = {.lsn = tail, .flags = FRAME_SEGMENT_START};
+    tail_publish(log, &header, size);
     return PAWL_OK;
 }
 

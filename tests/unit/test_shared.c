@@ -228,7 +228,7 @@ Test(shared, is_made_anew_with_nothing_of_before, .init = set_up, .fini = tear_d
     cr_assert_eq(shared_make(os, dir, &ours, 8192, NULL), PAWL_OK);
     struct shared *shared = must_map();
     const uint64_t opening = shared->opening;
-    atomic_store(&shared->is_failed, 1);
+    atomic_store(&shared->failure, 1);
     atomic_store(&shared->append_owner, shared_owner_make(1, 1));
     atomic_store(&shared->slots[5].generation, 9);
     shared_unmap(os, shared);
@@ -236,7 +236,7 @@ Test(shared, is_made_anew_with_nothing_of_before, .init = set_up, .fini = tear_d
     shared = must_map();
     cr_assert_neq(shared->opening, opening);
     cr_assert_eq(shared->segment_bytes, 16384);
-    cr_assert_eq(atomic_load(&shared->is_failed), 0);
+    cr_assert(!shared_is_failed(shared));
     cr_assert_eq(atomic_load(&shared->append_owner), 0);
     cr_assert_eq(atomic_load(&shared->slots[5].generation), 0);
     shared_unmap(os, shared);
@@ -292,11 +292,15 @@ Test(shared, of_one_alone_is_in_its_own_memory, .init = set_up, .fini = tear_dow
 Test(shared, keeps_the_first_cause_of_a_failure, .init = set_up, .fini = tear_down) {
     struct shared *shared = NULL;
     cr_assert_eq(shared_make_private(os, &ours, 8192, &shared, NULL), PAWL_OK);
+    cr_assert(!shared_is_failed(shared));
     shared_fail(os, shared, EIO, 3);
     shared_fail(os, shared, ENOSPC, 4);
-    cr_assert_eq(atomic_load(&shared->is_failed), 1);
-    cr_assert_eq(atomic_load(&shared->failed_errno), EIO);
-    cr_assert_eq(atomic_load(&shared->failed_ordinal), 3);
+    int os_errno = 0;
+    uint64_t ordinal = 0;
+    shared_failure(shared, &os_errno, &ordinal);
+    cr_assert(shared_is_failed(shared));
+    cr_assert_eq(os_errno, EIO);
+    cr_assert_eq(ordinal, 3);
     cr_assert_eq(atomic_load(&shared->durable_event), 2, "who waits learns of it");
     cr_assert_eq(atomic_load(&shared->tail_event), 2);
     shared_release_private(os, shared);
