@@ -21,7 +21,7 @@
 #include "core.h"
 
 /* Makes room for a frame of `bytes`, in the active segment or a new one; the append lock must not
- * be held. Somebody else may use it up at once. PAWL_DISK_FULL, PAWL_TOO_LARGE (no ordinal is left),
+ * be held. Somebody else may use it up at once. PAWL_DISK_FULL, PAWL_TOO_LARGE (no ordinal left),
  * PAWL_BUSY (past the deadline), PAWL_INTERRUPTED, PAWL_FAILED (the store is latched), PAWL_IO,
  * PAWL_DAMAGED, PAWL_NO_MEMORY. */
 pawl_status supply_room(struct log *log, uint64_t bytes, enum log_class class, uint64_t deadline,
