@@ -245,7 +245,7 @@ sim:
 	@$(MAKE) MODE=test QUIET=1 build/test/sim
 	@build/test/sim $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
 
-## sweep: every call failing, every bit and file damaged, on a small store
+## sweep: on a small store, every call failing, every bit and file damaged, every death and power cut
 sweep:
 	@$(MAKE) MODE=test QUIET=1 build/test/sweep
 	@build/test/sweep

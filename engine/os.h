@@ -1,9 +1,9 @@
 /* os: the one door to the machine. Files, directories, byte locks, clocks, entropy, memory,
  * futexes.
  *
- * What it is: a private run-time table of calls. os_posix.c is the real one; the simulator under
- * tests/sim/ is another, under the unchanged engine. No other file of the engine makes a system
- * call, allocates, reads a clock or sleeps.
+ * What it is: a private run-time table of calls. The os_posix rooms are the real one; the simulator
+ * under tests/sim/ is another, under the unchanged engine. No other room of the engine makes a
+ * system call, allocates, reads a clock or sleeps.
  *
  * Conventions. Every call that can fail returns 0 or a positive errno value and leaves its
  * out-parameters untouched on failure. Times are nanoseconds on the boot clock unless a name says
@@ -32,7 +32,7 @@
  *
  * D6  A process may be killed between any two calls and inside any write, which then has a prefix.
  *     Its byte locks go when its last thread is out of its last call, never sooner. A write that
- *     fails may have left any part of itself, even all.
+ *     fails may have left any prefix of itself, even all.
  *
  * D7  A full disk shows as ENOSPC after any byte of a write. Space that was once zero-filled and
  *     synced can be written again without new space on file systems that overwrite in place.
@@ -198,7 +198,7 @@ static inline int os_file_find_data(struct os *os, struct os_file *file, uint64_
     return os->ops->file_find_data(os, file, offset, ret_offset);
 }
 
-/* Writes all of it, or fails with a prefix of unknown length in the file. */
+/* Writes all of it, or fails with a prefix of unknown length in the file, perhaps all. */
 static inline int os_file_write(struct os *os, struct os_file *file, const void *buffer,
                                 size_t bytes, uint64_t offset) {
     return os->ops->file_write(os, file, buffer, bytes, offset);

@@ -21,7 +21,6 @@
 enum {
     PAGE_BYTES = 4096,
     DISK_BLOCK_BYTES = 512, /* the unit of st_blocks, whatever the file system */
-    MODE_FILE = 0600,
     MODE_DIR = 0700,
     MODE_BITS = 07777,
     OPEN_ATTEMPTS_MAX = 100,
@@ -200,7 +199,7 @@ static int file_check_opened(const struct os_file *file, int dir, bool made) {
         return errno;
     if (!S_ISREG(found.st_mode))
         return EINVAL;
-    if (made && fchmod(file->descriptor.number, MODE_FILE) != 0)
+    if (made && fchmod(file->descriptor.number, DESCRIPTOR_FILE_MODE) != 0)
         return errno;
     return made ? owner_pass_on(dir, file->descriptor.number) : 0;
 }
@@ -511,13 +510,13 @@ static const struct os_ops posix_ops = {
     .lock_take = lock_take,
     .lock_drop = lock_drop,
     .lock_find = lock_find,
-    .futex_wait = machine_futex_wait,
-    .futex_wake = machine_futex_wake,
-    .pause = machine_pause,
-    .clock_boot = machine_clock_boot,
-    .clock_wall = machine_clock_wall,
+    .futex_wait = posix_futex_wait,
+    .futex_wake = posix_futex_wake,
+    .pause = posix_pause,
+    .clock_boot = posix_clock_boot,
+    .clock_wall = posix_clock_wall,
     .boot_id = boot_id_copy,
-    .entropy = machine_entropy,
+    .entropy = posix_entropy,
     .process = process_copy,
     .is_forked_child = is_forked_child,
     .allocate = memory_allocate,
@@ -530,12 +529,12 @@ int os_posix_create(struct os **ret_os) {
         return ENOMEM;
     int error = descriptor_watch_forks();
     if (error == 0)
-        error = machine_read_boot_id(posix->boot_id);
+        error = posix_read_boot_id(posix->boot_id);
     if (error != 0) {
         free(posix);
         return error;
     }
-    machine_name_process(&posix->process);
+    posix_name_process(&posix->process);
     posix->forks = descriptor_forks();
     posix->os.ops = &posix_ops;
     *ret_os = &posix->os;

@@ -1,18 +1,23 @@
-/* os_posix: the real os, over Linux. The only room that makes system calls.
+/* os_posix: the real os, over Linux. It and its two rooms below, os_posix_machine and
+ * os_posix_descriptor, are the only ones that make system calls.
  *
  * What it is not: a place for decisions. It carries out one call of os.h each, whole or not at all,
  * and reports errno values as they come.
  *
  * Invariants
  * P1  A descriptor that outlasts a call is 3 or more, closed on exec, and in the register from the
- * instant it exists to the instant it is closed.
+ *     instant it exists to the instant it is closed.
+ *
  * P2  fork() waits for the register, and its child closes every registered descriptor at once: no
- * child keeps a byte lock alive after its parent has died. It never unlocks, which would reach the
- * parent's locks.
+ *     child keeps a byte lock alive after its parent has died. It never unlocks, which would reach
+ *     the parent's locks.
+ *
  * P3  A mode is set on what this call has made, never on what it found.
+ *
  * P4  close() and the syncs are never repeated, whatever their error: the first answer counts.
+ *
  * P5  No call raises a signal: what is beyond the process's limit on file sizes (RLIMIT_FSIZE) is
- * EFBIG before the kernel is asked, and of a write that is partly beyond nothing is written.
+ *     EFBIG before the kernel is asked, and of a write that is partly beyond nothing is written.
  *
  * Limits. A mapping keeps its file's locks alive in a forked child, so a file whose locks matter is
  * not mapped. A child of a bare clone() runs no fork handlers and is not recognised: getpid() would

@@ -13,7 +13,6 @@
 
 enum {
     DESCRIPTOR_MIN = 3,
-    MODE_FILE = 0600,
 };
 
 /* The register: every descriptor that is open through any os of this process (P1). */
@@ -81,7 +80,7 @@ int descriptor_open_bare(int at, const char *name, int flags) {
     plugs_put(plugs);
     int number;
     do
-        number = openat(at, name, flags | O_CLOEXEC, MODE_FILE);
+        number = openat(at, name, flags | O_CLOEXEC, DESCRIPTOR_FILE_MODE);
     while (number < 0 && errno == EINTR);
     int error = errno;
     if (number >= 0 && number < DESCRIPTOR_MIN) { /* another thread has just closed it */

@@ -10,6 +10,9 @@
 
 #include <stdint.h>
 
+/* Of every file that is made. */
+enum { DESCRIPTOR_FILE_MODE = 0600 };
+
 struct descriptor {
     int number; /* -1 once a forked child has closed it */
     struct descriptor *previous, *next;

@@ -18,7 +18,7 @@
 
 #define NANOSECONDS_PER_SECOND UINT64_C(1000000000)
 
-/* machine_futex_wait() reads the boot clock again after this long, because the kernel's own timeout
+/* posix_futex_wait() reads the boot clock again after this long, because the kernel's own timeout
  * stands still while the machine is suspended and the boot clock does not. */
 #define FUTEX_SLICE_NS NANOSECONDS_PER_SECOND
 
@@ -36,17 +36,17 @@ static uint64_t clock_read(clockid_t clock, uint64_t units_per_second) {
            (uint64_t)now.tv_nsec / (NANOSECONDS_PER_SECOND / units_per_second);
 }
 
-uint64_t machine_clock_boot(struct os *os) {
+uint64_t posix_clock_boot(struct os *os) {
     (void)os;
     return clock_read(CLOCK_BOOTTIME, NANOSECONDS_PER_SECOND);
 }
 
-uint64_t machine_clock_wall(struct os *os) {
+uint64_t posix_clock_wall(struct os *os) {
     (void)os;
     return clock_read(CLOCK_REALTIME, 1000000);
 }
 
-void machine_pause(struct os *os, uint64_t nanoseconds) {
+void posix_pause(struct os *os, uint64_t nanoseconds) {
     (void)os;
     if (nanoseconds == 0) {
         (void)sched_yield(); /* can't fail on Linux */
@@ -58,12 +58,11 @@ void machine_pause(struct os *os, uint64_t nanoseconds) {
 }
 
 /* The shared flavour, which finds its waiters by the page and so serves private memory too. */
-int machine_futex_wait(struct os *os, _Atomic uint32_t *word, uint32_t expected,
-                       uint64_t deadline) {
+int posix_futex_wait(struct os *os, _Atomic uint32_t *word, uint32_t expected, uint64_t deadline) {
     for (;;) {
         struct timespec slice;
         if (deadline != OS_NO_DEADLINE) {
-            const uint64_t now = machine_clock_boot(os);
+            const uint64_t now = posix_clock_boot(os);
             const uint64_t left = deadline > now ? deadline - now : 0;
             slice = timespec_of(left < FUTEX_SLICE_NS ? left : FUTEX_SLICE_NS);
         }
@@ -72,19 +71,19 @@ int machine_futex_wait(struct os *os, _Atomic uint32_t *word, uint32_t expected,
             return 0;
         if (errno != ETIMEDOUT)
             return 0; /* EAGAIN: the word differed; EINTR: a signal, for the caller no reason */
-        if (machine_clock_boot(os) >= deadline)
+        if (posix_clock_boot(os) >= deadline)
             return ETIMEDOUT;
     }
 }
 
-void machine_futex_wake(struct os *os, _Atomic uint32_t *word, uint32_t waiters_max) {
+void posix_futex_wake(struct os *os, _Atomic uint32_t *word, uint32_t waiters_max) {
     (void)os;
     const int waiters = waiters_max > INT_MAX ? INT_MAX : (int)waiters_max;
     /* How many there were tells nothing; a bad address would have crashed the caller before. */
     (void)syscall(SYS_futex, word, FUTEX_WAKE, waiters, NULL, NULL, 0);
 }
 
-int machine_entropy(struct os *os, void *buffer, size_t bytes) {
+int posix_entropy(struct os *os, void *buffer, size_t bytes) {
     (void)os;
     size_t done = 0;
     while (done < bytes) {
@@ -130,7 +129,7 @@ static int boot_id_parse(const char *text, uint8_t ret_id[OS_BOOT_ID_BYTES]) {
     return count == 2 * (size_t)OS_BOOT_ID_BYTES ? 0 : EIO;
 }
 
-int machine_read_boot_id(uint8_t ret_id[OS_BOOT_ID_BYTES]) {
+int posix_read_boot_id(uint8_t ret_id[OS_BOOT_ID_BYTES]) {
     char text[64] = "";
     const int error = proc_read("/proc/sys/kernel/random/boot_id", text, sizeof text);
     return error == 0 ? boot_id_parse(text, ret_id) : error;
@@ -151,7 +150,7 @@ static void text_copy(char *ret_text, size_t size, const char *text) {
 }
 
 /* The command's name alone: its arguments may hold secrets, and this is written into the store. */
-void machine_name_process(struct os_process *ret_process) {
+void posix_name_process(struct os_process *ret_process) {
     char text[HOST_NAME_MAX + 1] = "";
     ret_process->pid = (uint32_t)getpid();
     const bool named = gethostname(text, sizeof text) == 0 && text[0] != '\0';

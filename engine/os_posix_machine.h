@@ -11,17 +11,17 @@
 
 #include "os.h"
 
-uint64_t machine_clock_boot(struct os *os);
-uint64_t machine_clock_wall(struct os *os);
-void machine_pause(struct os *os, uint64_t nanoseconds);
-int machine_futex_wait(struct os *os, _Atomic uint32_t *word, uint32_t expected, uint64_t deadline);
-void machine_futex_wake(struct os *os, _Atomic uint32_t *word, uint32_t waiters_max);
-int machine_entropy(struct os *os, void *buffer, size_t bytes);
+uint64_t posix_clock_boot(struct os *os);
+uint64_t posix_clock_wall(struct os *os);
+void posix_pause(struct os *os, uint64_t nanoseconds);
+int posix_futex_wait(struct os *os, _Atomic uint32_t *word, uint32_t expected, uint64_t deadline);
+void posix_futex_wake(struct os *os, _Atomic uint32_t *word, uint32_t waiters_max);
+int posix_entropy(struct os *os, void *buffer, size_t bytes);
 
 /* From /proc. An errno; EIO when it is no UUID. */
-int machine_read_boot_id(uint8_t ret_id[OS_BOOT_ID_BYTES]);
+int posix_read_boot_id(uint8_t ret_id[OS_BOOT_ID_BYTES]);
 
 /* "?" for what can't be told. */
-void machine_name_process(struct os_process *ret_process);
+void posix_name_process(struct os_process *ret_process);
 
 #endif

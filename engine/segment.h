@@ -9,8 +9,10 @@
  * Invariants
  * G1  A file is called by its ordinal in ten digits, "0000000001.seg", counted from 1, and its
  *     header says the same.
+ *
  * G2  Behind the header there is nothing but whole frames, what a crash left of others, and zeros.
  *     Space that frames will go to is zero-filled and synced first; nothing is written twice.
+ *
  * Threads: making and extending one segment is for one thread at a time; the rest is pure.
  */
 #ifndef PAWL_ENGINE_SEGMENT_H

@@ -9,7 +9,9 @@
  * Invariants
  * L1  A session is alive exactly while its slot's byte is held and the slot's generation is its
  *     own.
+ *
  * L2  A slot's generation is another each time it is taken, before its new owner can own anything.
+ *
  * Threads: door and maintenance are for one thread of a handle at a time; the rest from any.
  */
 #ifndef PAWL_ENGINE_SLOTS_H

@@ -28,7 +28,7 @@
     X(FAULT_SYNC_TOLD)     /* and whoever else has the file open is told too */                    \
     X(FAULT_DIR_SYNC)      /* a directory's sync fails */                                          \
     X(FAULT_READ)          /* a read fails */                                                      \
-    X(FAULT_WRITE)         /* a write fails after any byte */                                      \
+    X(FAULT_WRITE)         /* a write fails after any byte, or after the last */                   \
     X(FAULT_SPACE)         /* the disk is full */                                                  \
     X(FAULT_OPEN)          /* no descriptor */                                                     \
     X(FAULT_NAME)          /* a rename or an unlink fails */                                       \
@@ -37,7 +37,7 @@
     X(FAULT_KILL_OTHER)    /* a process dies while another one runs: in a wait, or stopped */      \
     X(FAULT_SPLIT_WRITE)   /* others run while half of a write is there */                         \
     X(FAULT_WRITE_BACK)    /* the disk fails before the sync does, which tells of it later */      \
-    X(FAULT_EVICT)         /* the cache forgets a file's clean pages by itself */                  \
+    X(FAULT_EVICT)         /* the cache forgets clean pages, or a closed inode with its errors */  \
     X(FAULT_WAKE)          /* a wait ends for no reason */                                         \
     X(FAULT_ORDER)         /* names are listed, waiters woken in another order */                  \
     X(FAULT_GARBAGE)       /* a sector in flight at a power cut is neither old nor new: D2 broken */
