@@ -178,8 +178,7 @@ bool shared_is_sound(const struct shared *shared);
 /* Raises rewrite_lsn to `lsn`, if it is lower. */
 void shared_raise_rewrite(struct shared *shared, uint64_t lsn);
 
-/* Latches the store (H5) because segment `ordinal` could not be made durable. The first cause stays.
- */
+/* Latches the store (H5): segment `ordinal` could not be made durable. The first cause stays. */
 void shared_fail(struct os *os, struct shared *shared, int os_errno, uint64_t ordinal);
 
 static inline bool shared_is_failed(const struct shared *shared) {

@@ -1,4 +1,4 @@
-/* sweep: every single fault of a kind, one after the other, on a tiny store. */
+/* sweep: every fault of a kind, one after the other, on a tiny store. */
 #ifndef PAWL_TESTS_SIM_SWEEP_H
 #define PAWL_TESTS_SIM_SWEEP_H
 
@@ -19,7 +19,8 @@ void sweep_errors(struct sweep_report *report);
  * table's rows; when all are tried, one that is never met counts as failed. */
 void sweep_damage(struct sweep_report *report);
 
-/* Every call at which a process that appends may die, while another has the store open. */
+/* Every call at which a process that appends may die, while another has the store open and a sync
+ * or the writing back has failed under it; then every call that may fail under who goes on. */
 void sweep_heirs(struct sweep_report *report);
 
 /* Every call at which the power may be cut while a log is opened that a cut has left with an end in

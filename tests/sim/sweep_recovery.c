@@ -25,11 +25,11 @@ struct base {
 };
 
 struct trial {
-    uint64_t cut_at;    /* the call of the first opening at which the power is cut; 0: at none */
-    uint64_t again_at;  /* of the second */
-    bool is_removed;    /* the opening removed segments */
-    uint64_t calls;     /* there were so many calls */
-    uint64_t proved_to; /* the log's end, as the last opening saw it */
+    uint64_t cut_at;   /* the call of the first opening at which the power is cut; 0: at none */
+    uint64_t again_at; /* of the second */
+    bool has_removed;  /* the opening removed segments */
+    uint64_t calls;    /* there were so many calls */
+    uint64_t last_tail_lsn; /* the log's end, as the last opening saw it */
 };
 
 /* Unsynced frames in several segments, of which any may survive. */
@@ -46,7 +46,7 @@ static void make_store(struct stage *stage, void *context) {
     stage_cut_power(stage);
 }
 
-static bool is_begun(const struct disk_inode *inode) {
+static bool is_written(const struct disk_inode *inode) {
     for (size_t i = SEGMENT_DATA_AT; i < inode->seen_bytes; i++) {
         if (inode->seen[i] != 0)
             return true;
@@ -63,7 +63,7 @@ static void check_names(struct stage *stage) {
         if (!segment_parse_name(disk->live[i].name, &ordinal) || ordinal >= ORDINALS)
             continue;
         is_there[ordinal] = true;
-        if (ordinal > last && is_begun(&disk->inodes[disk->live[i].inode]))
+        if (ordinal > last && is_written(&disk->inodes[disk->live[i].inode]))
             last = ordinal;
     }
     for (ordinal = 1; ordinal <= last; ordinal++) {
@@ -96,14 +96,14 @@ static void append_over(struct stage *stage) {
 
 static void open_and_append(struct stage *stage, void *context) {
     struct trial *trial = context;
-    world_fail_call(stage->world, CALL_UNLINK, 0, 0, false);
+    world_fail_call(stage->world, CALL_UNLINK, 0, 0, false); /* counts from here on */
     world_plan_fault(stage->world, FAULT_POWER, trial->cut_at);
     if (stage_open(stage) != PAWL_OK) {
         oracle_complain(&stage->oracle, "it can't be opened: %s", stage->error.sentence);
         return;
     }
     oracle_recovered(&stage->oracle, stage->opening.recovered_lsn);
-    trial->is_removed = world_call_count(stage->world, CALL_UNLINK) > 0;
+    trial->has_removed = world_call_count(stage->world, CALL_UNLINK) > 0;
     append_over(stage);
     trial->calls = world_openings(stage->world, FAULT_POWER);
     world_plan_fault(stage->world, FAULT_POWER, 0);
@@ -126,11 +126,11 @@ static void judge(struct stage *stage, void *context) {
         const enum recovery_row row = stage->opening.row;
         if (i == 1 && row != RECOVERY_CLEAN)
             oracle_complain(&stage->oracle, "after a closing: %s", recovery_row_name(row));
-        if (i == 1 && stage->opening.recovered_lsn < trial->proved_to)
+        if (i == 1 && stage->opening.recovered_lsn < trial->last_tail_lsn)
             oracle_complain(&stage->oracle, "it ended at %llu, then at %llu",
-                            (unsigned long long)trial->proved_to,
+                            (unsigned long long)trial->last_tail_lsn,
                             (unsigned long long)stage->opening.recovered_lsn);
-        trial->proved_to = log_tail(stage->log);
+        trial->last_tail_lsn = log_tail(stage->log);
         if (i == 1)
             append_over(stage);
         if (stage_close(stage) != PAWL_OK)
@@ -184,7 +184,7 @@ static bool base_init(struct base *base, uint64_t seed, struct sweep_report *rep
     struct trial trial = {0};
     perform(base, &trial, 0, report);
     base->calls = trial.calls;
-    if (trial.is_removed)
+    if (trial.has_removed)
         return true;
     stage_deinit(&base->stage);
     return false;
