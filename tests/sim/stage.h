@@ -1,7 +1,8 @@
 /* stage: one disk, for the sweeps: a store made once, then changed and opened again and again.
  *
  * It has room for one process: `os`, `log`, `opening` and `error` are those of the process that
- * acts. Where several take turns, each keeps its os and its log, and puts them back when it goes on.
+ * acts. Where several take turns, each keeps its os and its log and puts them back when it goes
+ * on.
  */
 #ifndef PAWL_TESTS_SIM_STAGE_H
 #define PAWL_TESTS_SIM_STAGE_H
