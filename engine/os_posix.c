@@ -34,6 +34,8 @@ struct os_dir {
 
 struct os_file {
     struct descriptor descriptor;
+    _Atomic uint64_t
+        allowed_bytes; /* the limit on its size, as it was when it was asked for last */
 };
 
 struct os_posix {
@@ -55,13 +57,23 @@ static bool range_is_valid(uint64_t offset, uint64_t bytes) {
 
 /* May the file hold this? Beyond the limit on its size the kernel would not only refuse: it would
  * send SIGXFSZ, which ends a process that has not asked for it (P5). */
-static bool range_is_allowed(uint64_t offset, uint64_t bytes) {
+static bool range_is_allowed(struct os_file *file, uint64_t offset, uint64_t bytes) {
     struct rlimit limit;
     if (!range_is_valid(offset, bytes))
         return false;
-    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
-        return true;
-    return bytes == 0 || offset + bytes <= limit.rlim_cur;
+    uint64_t allowed = INT64_MAX;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < allowed)
+        allowed = limit.rlim_cur;
+    atomic_store_explicit(&file->allowed_bytes, allowed, memory_order_relaxed);
+    return bytes == 0 || offset + bytes <= allowed;
+}
+
+/* The same, without asking again for what was allowed before: asking costs as much as a small write.
+ */
+static bool range_was_allowed(struct os_file *file, uint64_t offset, uint64_t bytes) {
+    const uint64_t allowed = atomic_load_explicit(&file->allowed_bytes, memory_order_relaxed);
+    return (range_is_valid(offset, bytes) && offset + bytes <= allowed) ||
+           range_is_allowed(file, offset, bytes);
 }
 
 /* Would a link be followed by whoever opens this? Asked only to word a failure. */
@@ -309,7 +321,7 @@ static int file_find_data(struct os *os, struct os_file *file, uint64_t offset,
 static int file_write(struct os *os, struct os_file *file, const void *buffer, size_t bytes,
                       uint64_t offset) {
     (void)os;
-    if (!range_is_allowed(offset, bytes))
+    if (!range_was_allowed(file, offset, bytes))
         return EFBIG;
     size_t done = 0;
     while (done < bytes) {
@@ -351,7 +363,7 @@ static int file_allocate(const struct os_file *file, uint64_t offset, uint64_t b
 
 static int file_zero_fill(struct os *os, struct os_file *file, uint64_t offset, uint64_t bytes) {
     static const uint8_t zeros[PAGE_BYTES];
-    if (!range_is_allowed(offset, bytes))
+    if (!range_is_allowed(file, offset, bytes))
         return EFBIG;
     if (bytes == 0)
         return 0;
@@ -374,7 +386,7 @@ static int file_truncate(struct os *os, struct os_file *file, uint64_t bytes) {
         return EFBIG;
     if (fstat(file->descriptor.number, &found) != 0)
         return errno;
-    if (bytes > (uint64_t)found.st_size && !range_is_allowed(0, bytes))
+    if (bytes > (uint64_t)found.st_size && !range_is_allowed(file, 0, bytes))
         return EFBIG; /* shorter than it is it may get, whatever the limit */
     int result;
     do

@@ -21,8 +21,9 @@
  *
  * Limits. A mapping keeps its file's locks alive in a forked child, so a file whose locks matter is
  * not mapped. A child of a bare clone() runs no fork handlers and is not recognised: getpid() would
- * tell it, at the price of a system call for each call of the library. A limit on file sizes that
- * is lowered in the midst of a write still raises SIGXFSZ. Processes of one store share one time
+ * tell it, at the price of a system call for each call of the library. The limit on file sizes
+ * is asked for at a file's first write and whenever space is made; one that is lowered between,
+ * below where the next write goes, still raises SIGXFSZ. Processes of one store share one time
  * namespace. /proc must be mounted when an os is made.
  *
  * Threads: any, for all of it. The register is the one state that all os of a process share, as

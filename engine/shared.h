@@ -22,8 +22,8 @@
  * H4  durable_lsn only grows, and only by who leads a sync that has returned. Every byte of the log
  *     below it is on stable storage.
  *
- * H5  Once failure is set, nothing new is appended, and durable_lsn grows no more but by a sync that
- *     was under way.
+ * H5  Once failure is set, nothing new is appended, and durable_lsn grows no more but by a sync
+ *     that was under way.
  *
  * H6  What a process that is gone had written, or was syncing, and what is not durable yet, lies
  *     below rewrite_lsn, or below the dirty_lsn of a slot that nobody holds, or it still stands in

@@ -383,9 +383,10 @@ static int meet_size_limit(void *context) {
     NEED(os_file_write(mine, file, bytes, 0, 6001) == 0);
     NEED(os_file_truncate(mine, file, 5000) == 0);
     NEED(os_file_truncate(mine, file, 6000) == 0);
-    /* What was longer before the limit can be read and cut, not written beyond it. */
-    NEED(os_file_write(mine, longer, bytes, 1, 7000) == EFBIG);
+    /* What was longer before the limit can be read and cut, not written beyond it, from when space
+     * was asked for. */
     NEED(os_file_zero_fill(mine, longer, 7000, 1) == EFBIG);
+    NEED(os_file_write(mine, longer, bytes, 1, 7000) == EFBIG);
     NEED(os_file_truncate(mine, longer, 7000) == 0);
     NEED(os_file_close(mine, longer) == 0);
     NEED(os_file_close(mine, file) == 0);
