@@ -75,8 +75,8 @@ struct log_draft {
 
 /* Takes the append lock with room for frames of `bytes` in all. The log has then no other appender,
  * and log_tail() stands still until log_unlock().
- * PAWL_BUSY: another process holds it past the deadline, which the sentence names, or another thread
- * of this handle. PAWL_DISK_FULL, PAWL_TOO_LARGE, PAWL_FAILED, PAWL_DAMAGED, PAWL_IO,
+ * PAWL_BUSY: another process holds it past the deadline, which the sentence names, or another
+ * thread of this handle. PAWL_DISK_FULL, PAWL_TOO_LARGE, PAWL_FAILED, PAWL_DAMAGED, PAWL_IO,
  * PAWL_NO_MEMORY, PAWL_INTERRUPTED (log_interrupt(), while it would have to wait). Nothing is held
  * on failure. */
 pawl_status log_lock(struct log *log, uint64_t bytes, enum log_class class, uint64_t deadline,

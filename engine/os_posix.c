@@ -68,8 +68,7 @@ static bool range_is_allowed(struct os_file *file, uint64_t offset, uint64_t byt
     return bytes == 0 || offset + bytes <= allowed;
 }
 
-/* The same, without asking again for what was allowed before: asking costs as much as a small write.
- */
+/* The same, without asking again for what was allowed before: it costs as much as a small write. */
 static bool range_was_allowed(struct os_file *file, uint64_t offset, uint64_t bytes) {
     const uint64_t allowed = atomic_load_explicit(&file->allowed_bytes, memory_order_relaxed);
     return (range_is_valid(offset, bytes) && offset + bytes <= allowed) ||
