@@ -46,8 +46,8 @@ static inline uint64_t core_footer_bytes(void) {
 /* How often a waiter looks whether who it waits for is still alive. */
 #define CORE_SLICE_NS (5U * 1000 * 1000)
 
-/* How often who waits for work, or for another thread, looks by itself: who brought the work may have
- * died before it could wake anybody, and an interruption wakes nobody who waits for a mutex. */
+/* How often who waits for work, or for another thread, looks by itself: who brought the work may
+ * have died before it could wake anybody, and an interruption wakes nobody at a mutex. */
 #define CORE_LOOK_NS (100U * 1000 * 1000)
 
 static inline uint64_t core_until(struct os *os, uint64_t slice_ns, uint64_t deadline) {
