@@ -38,8 +38,9 @@ static void identity_encode(const struct identity *identity, uint8_t block[OS_SE
     bytes_store_u64(block + AT_HASH, hash_bytes(block, AT_HASH, 0));
 }
 
-pawl_status identity_read_copy(const uint8_t block[OS_SECTOR_BYTES],
-                               struct identity *ret_identity) {
+/* One of the two copies. */
+static pawl_status identity_decode(const uint8_t block[OS_SECTOR_BYTES],
+                                   struct identity *ret_identity) {
     if (memcmp(block + AT_MAGIC, identity_magic, sizeof identity_magic) != 0 ||
         bytes_load_u64(block + AT_HASH) != hash_bytes(block, AT_HASH, 0))
         return PAWL_DAMAGED;
@@ -51,34 +52,54 @@ pawl_status identity_read_copy(const uint8_t block[OS_SECTOR_BYTES],
     return PAWL_OK;
 }
 
-pawl_status identity_read(struct os *os, struct os_file *file, struct identity *ret_identity,
-                          pawl_error *error) {
-    uint8_t blocks[IDENTITY_BYTES] = {0};
+static enum identity_verdict identity_judge(const struct identity_copies *copies) {
+    const bool first_is_whole = copies->statuses[0] != PAWL_DAMAGED;
+    const bool second_is_whole = copies->statuses[1] != PAWL_DAMAGED;
+    if (bytes_are_zero(copies->blocks, sizeof copies->blocks))
+        return IDENTITY_BLANK;
+    if (!first_is_whole && !second_is_whole)
+        return IDENTITY_BROKEN;
+    if (first_is_whole && second_is_whole &&
+        memcmp(copies->blocks[0], copies->blocks[1], AT_HASH) != 0)
+        return IDENTITY_DIFFERENT;
+    return copies->statuses[first_is_whole ? 0 : 1] == PAWL_OK ? IDENTITY_SOUND : IDENTITY_NEWER;
+}
+
+pawl_status identity_read_copies(struct os *os, struct os_file *file,
+                                 struct identity_copies *ret_copies, pawl_error *error) {
+    struct identity_copies copies = {0};
     size_t read;
-    const int failed = os_file_read(os, file, blocks, sizeof blocks, 0, &read);
+    const int failed = os_file_read(os, file, copies.blocks, sizeof copies.blocks, 0, &read);
     if (failed != 0)
         return error_os(error, failed, IDENTITY_NAME, 0, "cannot read %s", IDENTITY_NAME);
-    if (bytes_are_zero(blocks, sizeof blocks))
-        return PAWL_EMPTY;
-    struct identity copies[2];
-    pawl_status statuses[2];
     for (size_t i = 0; i < 2; i++)
-        statuses[i] = identity_read_copy(blocks + i * OS_SECTOR_BYTES, &copies[i]);
-    const size_t chosen = statuses[0] == PAWL_DAMAGED ? 1 : 0;
-    /* No crash leaves two whole ones that differ: they are written once, with one content. */
-    const bool differs = chosen == 0 && statuses[1] != PAWL_DAMAGED &&
-                         memcmp(blocks, blocks + OS_SECTOR_BYTES, AT_HASH) != 0;
-    const pawl_status status = differs ? PAWL_DAMAGED : statuses[chosen];
-    if (status == PAWL_OK)
-        *ret_identity = copies[chosen];
-    if (status == PAWL_DAMAGED)
-        (void)error_set(error, status,
-                        differs ? "the two copies in %s differ; restore it from a backup"
-                                : "neither copy in %s is whole; restore it from a backup",
-                        IDENTITY_NAME);
-    if (status == PAWL_VERSION)
-        (void)error_set(error, status, "the store was made by a newer version of the library");
-    return status == PAWL_OK ? status : error_at(error, status, IDENTITY_NAME, 0, 0);
+        copies.statuses[i] = identity_decode(copies.blocks[i], &copies.copies[i]);
+    copies.verdict = identity_judge(&copies);
+    *ret_copies = copies;
+    return PAWL_OK;
+}
+
+static pawl_status identity_refuse(pawl_status status, const char *sentence, pawl_error *error) {
+    return error_at(error, error_set(error, status, "%s", sentence), IDENTITY_NAME, 0, 0);
+}
+
+pawl_status identity_take(const struct identity_copies *copies, struct identity *ret_identity,
+                          pawl_error *error) {
+    switch (copies->verdict) {
+    case IDENTITY_BLANK: return PAWL_EMPTY;
+    case IDENTITY_BROKEN:
+        return identity_refuse(
+            PAWL_DAMAGED, "neither copy in identity is whole; restore it from a backup", error);
+    case IDENTITY_DIFFERENT:
+        return identity_refuse(
+            PAWL_DAMAGED, "the two copies in identity differ; restore it from a backup", error);
+    case IDENTITY_NEWER:
+        return identity_refuse(PAWL_VERSION, "the store was made by a newer version of the library",
+                               error);
+    case IDENTITY_SOUND: break;
+    }
+    *ret_identity = copies->copies[copies->statuses[0] == PAWL_OK ? 0 : 1];
+    return PAWL_OK;
 }
 
 pawl_status identity_write(struct os *os, struct os_file *file, const struct identity *identity,

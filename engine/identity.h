@@ -28,13 +28,30 @@ struct identity {
 /* A new one, from the machine's entropy. */
 pawl_status identity_draw(struct os *os, struct identity *ret_identity, pawl_error *error);
 
-/* PAWL_EMPTY: nothing was ever written. PAWL_DAMAGED: neither copy is whole, or both are and they
- * differ. PAWL_VERSION. */
-pawl_status identity_read(struct os *os, struct os_file *file, struct identity *ret_identity,
-                          pawl_error *error);
+enum identity_verdict {
+    IDENTITY_BLANK,     /* nothing was ever written */
+    IDENTITY_BROKEN,    /* neither copy is whole: damage, or a creation that died */
+    IDENTITY_DIFFERENT, /* both are, and differ: no crash leaves that */
+    IDENTITY_NEWER,     /* of a newer format */
+    IDENTITY_SOUND,     /* one is whole, or both are, alike */
+};
 
-/* One of the two copies. PAWL_DAMAGED: it is not whole. PAWL_VERSION. */
-pawl_status identity_read_copy(const uint8_t block[OS_SECTOR_BYTES], struct identity *ret_identity);
+/* The file as it is. */
+struct identity_copies {
+    enum identity_verdict verdict;
+    uint8_t blocks[2][OS_SECTOR_BYTES];
+    pawl_status statuses[2];   /* PAWL_DAMAGED: this copy is not whole. PAWL_VERSION */
+    struct identity copies[2]; /* where the status is PAWL_OK */
+};
+
+/* PAWL_IO and so on: it could not be read. */
+pawl_status identity_read_copies(struct os *os, struct os_file *file,
+                                 struct identity_copies *ret_copies, pawl_error *error);
+
+/* The identity, if they are sound. PAWL_EMPTY: blank. PAWL_DAMAGED: broken or different.
+ * PAWL_VERSION. */
+pawl_status identity_take(const struct identity_copies *copies, struct identity *ret_identity,
+                          pawl_error *error);
 
 /* Writes both copies and syncs the file; its name is the caller's to sync. */
 pawl_status identity_write(struct os *os, struct os_file *file, const struct identity *identity,

@@ -75,13 +75,15 @@ static pawl_status open_log_dir(struct log *log, unsigned create, pawl_error *er
 
 static pawl_status open_identity(struct log *log, const char *path, struct log_opening *opening,
                                  pawl_error *error) {
-    pawl_status status = identity_read(log->os, log->slots.identity, &log->identity, error);
+    struct identity_copies copies;
+    TRY(identity_read_copies(log->os, log->slots.identity, &copies, error));
+    const pawl_status status = identity_take(&copies, &log->identity, error);
     if (status == PAWL_OK)
         return open_log_dir(log, 0, error);
-    if (status != PAWL_EMPTY && status != PAWL_DAMAGED)
+    if (copies.verdict != IDENTITY_BLANK && copies.verdict != IDENTITY_BROKEN)
         return status;
     /* A creation that died while it wrote identity has left nothing in log/ that was promised. */
-    if (status == PAWL_DAMAGED) {
+    if (copies.verdict == IDENTITY_BROKEN) {
         pawl_error other;
         pawl_status found = open_log_dir(log, 0, &other);
         if (found == PAWL_OK)

@@ -26,7 +26,7 @@ struct verify {
     struct slots slots;
     struct identity identity;
     bool has_identity; /* else it is told why not */
-    bool has_two;      /* identity has two whole copies that differ */
+    struct identity_copies copies;
     struct walk_finding identity_wrong, log_wrong;
     struct walk walk;
     struct walk_visitor visitor; /* the caller's; the walk has one that checks first */
@@ -83,44 +83,40 @@ static bool identity_fits(struct verify *verify, const struct identity *identity
     return fits;
 }
 
-static pawl_status read_blocks(struct verify *verify, uint8_t blocks[IDENTITY_BYTES],
-                               pawl_error *error) {
-    size_t read;
-    memset(blocks, 0, IDENTITY_BYTES);
-    const int failed =
-        os_file_read(verify->os, verify->slots.identity, blocks, IDENTITY_BYTES, 0, &read);
-    if (failed != 0)
-        return error_os(error, failed, IDENTITY_NAME, 0, "cannot read %s", IDENTITY_NAME);
-    return PAWL_OK;
-}
-
 /* An opening refuses two whole copies that differ. Here the one is taken that the log was written
- * under, so that what is whole can be read. */
-static pawl_status choose_identity(struct verify *verify, pawl_error *error) {
-    uint8_t blocks[IDENTITY_BYTES];
-    TRY(read_blocks(verify, blocks, error));
-    struct identity first, second;
-    if (identity_read_copy(blocks, &first) != PAWL_OK ||
-        identity_read_copy(blocks + OS_SECTOR_BYTES, &second) != PAWL_OK)
-        return PAWL_OK;
-    verify->has_identity = verify->has_two = true;
-    verify->identity =
-        !identity_fits(verify, &first) && identity_fits(verify, &second) ? second : first;
-    return PAWL_OK;
+ * under, if it can be told, so that what is whole can be read. */
+static void choose_identity(struct verify *verify) {
+    const struct identity_copies *copies = &verify->copies;
+    bool fits[2] = {false, false};
+    for (size_t i = 0; i < 2; i++)
+        fits[i] = copies->statuses[i] == PAWL_OK && identity_fits(verify, &copies->copies[i]);
+    verify->has_identity = fits[0] || fits[1];
+    verify->identity = copies->copies[fits[0] ? 0 : 1];
+    const char *what = "both copies are whole, and they differ; the log fits neither, so nothing "
+                       "can be read";
+    if (fits[0] && fits[1])
+        what = "both copies are whole, and they differ; the log fits both, the first was taken";
+    else if (verify->has_identity)
+        what = "both copies are whole, and they differ; the one that the log fits was taken";
+    verify->identity_wrong = finding_of_file(WALK_DAMAGE, IDENTITY_NAME, OS_SECTOR_BYTES, what);
 }
 
 static pawl_status open_identity(struct verify *verify, const char *path, pawl_error *error) {
-    pawl_status status = PAWL_DAMAGED;
+    struct identity_copies *copies = &verify->copies;
+    copies->verdict = IDENTITY_BROKEN;
     if (verify->slots.identity != NULL)
-        status = identity_read(verify->os, verify->slots.identity, &verify->identity, error);
+        TRY(identity_read_copies(verify->os, verify->slots.identity, copies, error));
+    const pawl_status status = identity_take(copies, &verify->identity, error);
     verify->has_identity = status == PAWL_OK;
-    if (status != PAWL_EMPTY && status != PAWL_DAMAGED)
+    if (copies->verdict == IDENTITY_SOUND || copies->verdict == IDENTITY_NEWER)
         return status;
-    if (verify->slots.identity != NULL) {
+    if (copies->verdict == IDENTITY_DIFFERENT) {
+        choose_identity(verify);
+        return PAWL_OK;
+    }
+    if (verify->slots.identity != NULL)
         verify->identity_wrong = finding_of_file(
             WALK_DAMAGE, IDENTITY_NAME, 0, "neither copy is whole; without it nothing can be read");
-        TRY(choose_identity(verify, error));
-    }
     /* A creation that died has left nothing in log/ that was promised. */
     if (has_log(verify))
         return PAWL_OK;
@@ -299,22 +295,15 @@ static bool is_cut_short(const uint8_t copy[OS_SECTOR_BYTES],
 }
 
 static pawl_status check_identity(struct verify *verify, pawl_error *error) {
-    uint8_t blocks[IDENTITY_BYTES];
+    const struct identity_copies *copies = &verify->copies;
     struct walk_finding finding;
-    TRY(read_blocks(verify, blocks, error));
-    if (verify->has_two) {
-        finding = finding_of_file(WALK_DAMAGE, IDENTITY_NAME, OS_SECTOR_BYTES,
-                                  "both copies are whole, and they differ; the one that the log "
-                                  "fits was taken");
-        return tell(verify, &finding, error);
-    }
+    if (copies->verdict == IDENTITY_DIFFERENT)
+        return tell(verify, &verify->identity_wrong, error);
     for (size_t copy = 0; copy < 2; copy++) {
         const size_t at = copy * OS_SECTOR_BYTES;
-        struct identity identity;
-        if (identity_read_copy(blocks + at, &identity) != PAWL_DAMAGED)
+        if (copies->statuses[copy] != PAWL_DAMAGED)
             continue;
-        const uint8_t *other = blocks + (OS_SECTOR_BYTES - at);
-        finding = is_cut_short(blocks + at, other)
+        finding = is_cut_short(copies->blocks[copy], copies->blocks[1 - copy])
                       ? finding_of_file(WALK_NOTE, IDENTITY_NAME, at,
                                         "this copy was never finished; the other one is whole")
                       : finding_of_file(WALK_DAMAGE, IDENTITY_NAME, at,

@@ -67,9 +67,11 @@ static void read_identity(struct stage *stage, void *context) {
     struct base *base = context;
     struct os_dir *dir = NULL;
     struct os_file *file = NULL;
+    struct identity_copies copies;
     if (os_dir_open(stage->os, "store", OS_OPEN_READ, &dir) != 0 ||
         os_file_open(stage->os, dir, IDENTITY_NAME, OS_OPEN_READ, &file) != 0 ||
-        identity_read(stage->os, file, &base->identity, NULL) != PAWL_OK)
+        identity_read_copies(stage->os, file, &copies, NULL) != PAWL_OK ||
+        identity_take(&copies, &base->identity, NULL) != PAWL_OK)
         oracle_complain(&stage->oracle, "identity can't be read");
     if (file != NULL)
         (void)os_file_close(stage->os, file);

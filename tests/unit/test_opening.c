@@ -248,6 +248,31 @@ Test(opening, needs_one_copy_of_identity, .init = set_up, .fini = tear_down_imag
     cr_assert_str_eq(error.file, "identity");
 }
 
+/* No creation that died leaves that, so nothing is made anew, however little the log holds. */
+Test(opening, refuses_two_whole_copies_of_identity_that_differ, .init = set_up,
+     .fini = tear_down_image) {
+    const struct log_options options = options_of(SMALL_SEGMENT);
+    uint8_t other[512];
+    pawl_error error;
+    must_close(must_open_log(SMALL_SEGMENT));
+    image_take(&image);
+    memcpy(other, image_find(&image, "identity")->bytes, sizeof other);
+    image_drop(&image);
+    remove_tree(store);
+    struct log *log = must_open_log(SMALL_SEGMENT);
+    image_take(&image);
+    must_close(log);
+    struct image_file *identity = image_find(&image, "identity");
+    memcpy(identity->bytes + sizeof other, other, sizeof other);
+    image_put(&image);
+    cr_assert_eq(refusal_of(store, &options, &error), PAWL_DAMAGED);
+    cr_assert_not_null(strstr(error.sentence, "differ"), "%s", error.sentence);
+    struct image after = {0};
+    image_take(&after);
+    cr_assert_arr_eq(image_find(&after, "identity")->bytes, identity->bytes, 1024, "as it was");
+    image_drop(&after);
+}
+
 Test(opening, needs_its_log_directory, .init = set_up, .fini = tear_down) {
     const struct log_options options = options_of(SMALL_SEGMENT);
     pawl_error error;
