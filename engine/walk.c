@@ -117,8 +117,8 @@ static pawl_status walk_find_body(struct walk *walk, struct walk_place *place,
 }
 
 /* A footer is read wholly in any case: it is short, and how it ends is what it is for. */
-static pawl_status walk_find(struct walk *walk, struct walk_place *place, bool is_full,
-                             struct walk_found *found, pawl_error *error) {
+static pawl_status walk_read_frame(struct walk *walk, struct walk_place *place, bool is_full,
+                                   struct walk_found *found, pawl_error *error) {
     const struct frame_key key = {walk->identity->secret, place->file->key};
     struct frame_header *header = &found->frame.header;
     const uint8_t *bytes;
@@ -209,10 +209,8 @@ static pawl_status walk_ends_at(struct walk *walk, struct walk_place *place, boo
 static pawl_status walk_visit(struct walk *walk, const struct walk_found *found,
                               pawl_error *error) {
     walk_prove(walk, found->frame.header.durable_lsn);
-    walk->last_flags = found->frame.header.flags;
     if (!found->has_metadata || found->frame.header.lsn < walk->from_lsn)
         return PAWL_OK;
-    walk->frames_bytes += found->size;
     if (walk->visitor.frame == NULL)
         return PAWL_OK;
     return walk->visitor.frame(walk->visitor.context, &found->frame, error);
@@ -222,7 +220,7 @@ static pawl_status walk_step(struct walk *walk, struct walk_place *place, pawl_e
     struct walk_found found;
     const bool is_full =
         walk->is_full || (walk->end == WALK_TO_FLUX && place->lsn >= walk->end_lsn);
-    TRY(walk_find(walk, place, is_full, &found, error));
+    TRY(walk_read_frame(walk, place, is_full, &found, error));
     if (found.wrong != NULL) {
         TRY(walk_ends_at(walk, place, &place->is_done, error));
         if (place->is_done)
@@ -253,7 +251,7 @@ static pawl_status walk_through(struct walk *walk, struct walk_place *place, paw
     while (status == PAWL_OK && !walk_is_at_end(walk, place))
         status = walk_step(walk, place, error);
     walk->lsn = place->lsn;
-    walk->last = (struct walk_piece){.first_lsn = place->first_lsn};
+    walk->last_first_lsn = place->first_lsn;
     walk->last_ordinal = place->file->ordinal;
     walk->last_key = place->file->key;
     return status;
@@ -350,12 +348,12 @@ static pawl_status walk_follow_in(struct walk *walk, const struct look_file *fil
 }
 
 pawl_status walk_follow(struct walk *walk, pawl_error *error) {
-    if (walk->last.first_lsn == 0)
+    if (walk->last_first_lsn == 0)
         return PAWL_OK;
     walk->end = WALK_TO_FLUX;
     walk->end_lsn = 0;
     const struct look_file file = {.ordinal = walk->last_ordinal, .key = walk->last_key};
-    TRY(walk_follow_in(walk, &file, walk->last.first_lsn, walk->lsn, error));
+    TRY(walk_follow_in(walk, &file, walk->last_first_lsn, walk->lsn, error));
     for (;;) {
         struct look_file next;
         const pawl_status status = walk_successor(walk, &next, error);
@@ -366,7 +364,7 @@ pawl_status walk_follow(struct walk *walk, pawl_error *error) {
         const uint64_t end_lsn = next.start.end_lsn;
         if (end_lsn > walk->lsn) {
             const struct look_file last = {.ordinal = walk->last_ordinal, .key = walk->last_key};
-            TRY(walk_follow_in(walk, &last, walk->last.first_lsn, walk->lsn, error));
+            TRY(walk_follow_in(walk, &last, walk->last_first_lsn, walk->lsn, error));
         }
         if (end_lsn != walk->lsn)
             TRY(walk_tell(walk, WALK_NOTE, next.ordinal, SEGMENT_DATA_AT, end_lsn, error,

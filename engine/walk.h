@@ -80,15 +80,12 @@ struct walk {
     struct look_file *files; /* ascending by key */
     struct walk_piece *line; /* oldest first */
     size_t count, capacity, line_count;
-    uint64_t strangers;
 
     /* What the walk came to, and where walk_follow() goes on. */
-    struct walk_piece last;
     uint64_t last_ordinal, last_key;
+    uint64_t last_first_lsn; /* 0: there was no segment to walk */
     uint64_t lsn;
-    uint64_t frames_bytes;
     uint64_t proof_lsn; /* the greatest position that a header stated to have been durable */
-    uint16_t last_flags;
 };
 
 /* After this the caller sets visitor, end, end_ordinal, end_lsn, from_lsn and is_full. */

@@ -16,7 +16,6 @@ struct walk_listing {
 static int walk_stranger(void *context, const char *name) {
     struct walk_listing *listing = context;
     struct walk *walk = listing->walk;
-    walk->strangers++;
     struct walk_finding finding = {.kind = WALK_NOTE};
     (void)snprintf(finding.file, sizeof finding.file, "log/%s", name);
     (void)snprintf(finding.what, sizeof finding.what, "not a file of the log");
@@ -152,7 +151,7 @@ static size_t walk_index_of(const struct walk *walk, uint64_t key) {
 }
 
 /* The same, if it can be in the line. */
-static size_t walk_find(const struct walk *walk, uint64_t key) {
+static size_t walk_find_candidate(const struct walk *walk, uint64_t key) {
     const size_t at = walk_index_of(walk, key);
     return at < walk->count && walk_may_be_in_line(walk, at) ? at : walk->count;
 }
@@ -228,19 +227,19 @@ static size_t walk_head(struct walk *walk) {
     if (walk->end != WALK_TO_LAST)
         return at;
     if (walk->end_ordinal > key) { /* it has lost its start */
-        const size_t end = walk_find(walk, walk->end_ordinal);
+        const size_t end = walk_find_candidate(walk, walk->end_ordinal);
         if (end < walk->count && walk->files[end].start_verdict != CHAIN_START_WHOLE)
             return end;
     }
     if (at == walk->count && walk->count > 0)
-        at = walk_find(walk, walk->files[0].key); /* none begins as it must */
+        at = walk_find_candidate(walk, walk->files[0].key); /* none begins as it must */
     return at;
 }
 
 /* What a segment that has begun names as its predecessor, when that can be it; else walk->count. */
 static size_t walk_before(const struct walk *walk, size_t at) {
     const struct look_file *file = &walk->files[at];
-    const size_t before = walk_find(walk, file->start.predecessor);
+    const size_t before = walk_find_candidate(walk, file->start.predecessor);
     if (before >= at)
         return walk->count;
     const struct look_file *other = &walk->files[before];

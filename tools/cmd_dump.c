@@ -281,8 +281,9 @@ static int dump_store(struct os *os, const struct invocation *invocation) {
         status = follow(verify, &error);
     verify_close(verify);
     const bool is_failed = status != PAWL_OK && !is_interrupted && ferror(stdout) == 0;
+    const int exit_code = is_failed ? output_status(invocation->command->name, status, &error) : 0;
     if (is_failed && dump.findings.count[WALK_DAMAGE] == 0)
-        return output_status(invocation->command->name, status, &error);
+        return exit_code;
     return findings_conclude(invocation, &dump.findings, "; `pawl verify` tells more");
 }
 
