@@ -5,22 +5,26 @@
 
 ENGINE := status check hash mutex os_posix_descriptor os_posix_machine os_posix identity window \
 	frame record segment footer shared slots chain recovery look scan commit tail flush supply log \
-	create opening reader walk walk_files verify
+	create opening reader event policy seqset entries index group state state_reserve walk \
+	walk_files verify
 TOOLS := main command options output finding cmd_dump cmd_verify
 UNIT := test_status test_bytes test_hash test_os_posix test_os_posix_process test_mutex \
 	test_identity test_window test_frame test_record test_segment test_footer test_shared \
 	test_slots test_chain test_recovery test_look test_scan test_commit test_tail test_supply \
 	test_log test_opening test_format_doc test_sim_prng test_sim_disk test_sim_os test_sim_sched \
-	test_sim_trace test_verify test_verify_findings
+	test_sim_trace test_verify test_verify_findings test_event test_policy test_seqset test_index \
+	test_entries test_state
 ORACLE := reader
 ORACLE_MAIN := main
 CLI := store
 SIM := disk fiber trace world machine oracle act stage workload
 SIM_MAIN := main
+MODEL := compare draft dump generate_messages generate_store generator memory model nonsense run
+MODEL_MAIN := main
 SWEEP_MAIN := sweep sweep_errors sweep_damage sweep_heirs sweep_recovery
 CRASH := players traps story actor kill stop open fork disk sync crash
 BENCH := append
-FUZZ := fuzz_frame fuzz_record fuzz_segment fuzz_recovery
+FUZZ := fuzz_frame fuzz_record fuzz_segment fuzz_recovery fuzz_event
 
 # What is needed: Debian packages, and what a run does when nothing else is said.
 
@@ -29,6 +33,7 @@ PACKAGES := gcc g++ make binutils clang clang-format clang-tidy libclang-rt-dev 
 SEEDS ?= 2000
 SEED ?=
 ROUNDS ?= 30
+STEPS ?= 100000
 BENCH_DIR ?= build
 FUZZ_SECONDS ?= 60
 JOBS ?= 2
@@ -105,16 +110,19 @@ ORACLE_MAIN_C := $(call sources_in,tests/oracle,$(ORACLE_MAIN))
 CLI_C := $(call sources_in,tests/cli,$(CLI))
 SIM_C := $(call sources_in,tests/sim,$(SIM))
 SIM_MAIN_C := $(call sources_in,tests/sim,$(SIM_MAIN))
+MODEL_C := $(call sources_in,tests/model,$(MODEL))
+MODEL_MAIN_C := $(call sources_in,tests/model,$(MODEL_MAIN))
 SWEEP_MAIN_C := $(call sources_in,tests/sim,$(SWEEP_MAIN))
 CRASH_C := $(call sources_in,tests/crash,$(CRASH))
 BENCH_C := $(call sources_in,tests/bench,$(BENCH))
 FUZZ_C := $(call sources_in,fuzz,$(FUZZ))
 ALL_C := $(sort $(ENGINE_C) $(TOOLS_C) $(UNIT_C) tests/plain/plain.c $(SIM_C) $(SIM_MAIN_C) \
-	$(SWEEP_MAIN_C) $(CRASH_C) $(BENCH_C) $(FUZZ_C) $(ORACLE_C) $(ORACLE_MAIN_C) $(CLI_C))
+	$(SWEEP_MAIN_C) $(MODEL_C) $(MODEL_MAIN_C) $(CRASH_C) $(BENCH_C) $(FUZZ_C) $(ORACLE_C) \
+	$(ORACLE_MAIN_C) $(CLI_C))
 
 # The test programs that there are, each of them a part of `make check` by its name.
 PROGRAMS := unit $(if $(SIM_MAIN_C),sim) $(if $(SWEEP_MAIN_C),sweep) $(if $(CRASH_C),crash) \
-	$(if $(CLI_C),cli)
+	$(if $(CLI_C),cli) $(if $(MODEL_MAIN_C),model)
 TOOL_PROGRAMS := $(if $(filter tools/main.c,$(TOOLS_C)),build/pawl)
 FUZZ_PROGRAMS := $(patsubst fuzz/%.c,$(B)/%,$(FUZZ_C))
 
@@ -124,7 +132,7 @@ SAY = @$(if $(QUIET),:,printf '  %-5s %s\n')
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all help deps check tidy check-header check-symbols programs sim sweep crash mutants bench \
+.PHONY: all help deps check tidy check-header check-symbols programs sim sweep model crash mutants bench \
 	fuzz fuzz-replay asan ubsan tsan clang analyze format install uninstall clean sources \
 	run-fuzz FORCE
 
@@ -142,7 +150,7 @@ $(B)/flags: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(COMPILE)' | cmp -s - $@ || printf '%s\n' '$(COMPILE)' >$@
 
-$(B)/tests/%.o $(B)/fuzz/%.o: private MORE_INCLUDES := -Itests/sim $(TEST_INCLUDES)
+$(B)/tests/%.o $(B)/fuzz/%.o: private MORE_INCLUDES := -Itests/sim -Itests/model $(TEST_INCLUDES)
 
 $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
@@ -173,17 +181,18 @@ $(B)/pawl: $(call objects_of,$(TOOLS_C) $(ENGINE_C))
 build/pawl: $(B)/pawl
 	@cp $< $@
 
-$(B)/unit: $(call objects_of,$(UNIT_C) $(SIM_C) $(ORACLE_C) $(ENGINE_C))
+$(B)/unit: $(call objects_of,$(UNIT_C) $(SIM_C) $(MODEL_C) $(ORACLE_C) $(ENGINE_C))
 	$(SAY) LD $@
 	@$(LINK) -o $@ $^ $(UNIT_LIBS) $(LIBS)
 
 $(B)/sim: $(call objects_of,$(SIM_MAIN_C) $(SIM_C) $(ENGINE_C))
 $(B)/sweep: $(call objects_of,$(SWEEP_MAIN_C) $(SIM_C) $(ENGINE_C))
+$(B)/model: $(call objects_of,$(MODEL_MAIN_C) $(MODEL_C) $(ENGINE_C))
 $(B)/crash: $(call objects_of,$(CRASH_C) $(ENGINE_C))
 $(B)/bench: $(call objects_of,$(BENCH_C) $(ENGINE_C))
 $(B)/oracle: $(call objects_of,$(ORACLE_MAIN_C) $(ORACLE_C))
 $(B)/cli: $(call objects_of,$(CLI_C) $(ENGINE_C)) | $(B)/pawl $(B)/oracle
-$(B)/sim $(B)/sweep $(B)/crash $(B)/bench $(B)/oracle $(B)/cli:
+$(B)/sim $(B)/sweep $(B)/model $(B)/crash $(B)/bench $(B)/oracle $(B)/cli:
 	$(SAY) LD $@
 	@$(LINK) -o $@ $^ $(LIBS)
 
@@ -203,7 +212,7 @@ RUN_MUTANTS = $(CALL_MAKE) SEEDS='$(if $(filter file,$(origin SEEDS)),60000,$(SE
 
 ## check: everything that must hold before a commit; the last line counts
 check:
-	@$(RUN_CHECK) test tidy self-test header symbols $(PROGRAMS) canary
+	@$(RUN_CHECK) test tidy self-test header symbols $(PROGRAMS) canary model-canary
 
 ## tidy: the house rules that a program can check
 tidy:
@@ -250,14 +259,19 @@ sweep:
 	@$(MAKE) MODE=test QUIET=1 build/test/sweep
 	@build/test/sweep
 
+## model: the state against a plain model; STEPS=n steps from SEED=s on
+model:
+	@$(MAKE) MODE=test QUIET=1 build/test/model
+	@build/test/model --steps $(STEPS) $(if $(SEED),--seed $(SEED))
+
 ## crash: kill -9 of real processes on real files; ROUNDS=n
 crash:
 	@$(MAKE) MODE=test QUIET=1 build/test/crash
 	@build/test/crash --rounds $(ROUNDS)
 
-## mutants: leaves out each ordering step in turn; the simulator must notice every one
+## mutants: leaves out each ordering step in turn, or ONLY those named; all must be noticed
 mutants:
-	@$(RUN_MUTANTS) $(STEPS)
+	@$(RUN_MUTANTS) $(ONLY)
 
 ## bench: what an append costs on the disk of BENCH_DIR; options of the program in BENCH_ARGS
 bench:

@@ -107,12 +107,14 @@ static inline uint64_t reader_u64(struct reader *reader) {
 }
 
 /* LEB128, at most 32 bits; an overlong form is bad, so every number has one spelling. */
-static inline uint32_t reader_varint(struct reader *reader) {
-    uint32_t value = 0;
-    for (unsigned shift = 0; shift < 35; shift += 7) {
+
+/* The same with 64 bits: at most 10 bytes. */
+static inline uint64_t reader_varint64(struct reader *reader) {
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 70; shift += 7) {
         const uint8_t byte = reader_u8(reader);
-        const uint32_t bits = byte & 0x7fU;
-        if (shift == 28 && bits > 0xf)
+        const uint64_t bits = byte & 0x7fU;
+        if (shift == 63 && bits > 1)
             break;
         value |= bits << shift;
         if ((byte & 0x80) == 0) {
@@ -121,6 +123,15 @@ static inline uint32_t reader_varint(struct reader *reader) {
             return reader->bad ? 0 : value;
         }
     }
+    reader->bad = true;
+    return 0;
+}
+
+/* The same, of a number that must fit 32 bits. */
+static inline uint32_t reader_varint(struct reader *reader) {
+    const uint64_t value = reader_varint64(reader);
+    if (value <= UINT32_MAX)
+        return (uint32_t)value;
     reader->bad = true;
     return 0;
 }
@@ -173,12 +184,24 @@ static inline void writer_u64(struct writer *writer, uint64_t value) {
         bytes_store_u64(p, value);
 }
 
-static inline void writer_varint(struct writer *writer, uint32_t value) {
+static inline void writer_varint64(struct writer *writer, uint64_t value) {
     while (value >= 0x80) {
         writer_u8(writer, (uint8_t)(value | 0x80));
         value >>= 7;
     }
     writer_u8(writer, (uint8_t)value);
+}
+
+/* How many bytes that takes. */
+static inline size_t varint64_bytes(uint64_t value) {
+    size_t bytes = 1;
+    for (uint64_t rest = value >> 7; rest > 0; rest >>= 7)
+        bytes++;
+    return bytes;
+}
+
+static inline void writer_varint(struct writer *writer, uint32_t value) {
+    writer_varint64(writer, value);
 }
 
 #endif

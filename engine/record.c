@@ -1,17 +1,18 @@
 #include "record.h"
 
 size_t record_bytes(uint32_t body_bytes) {
-    size_t varint = 1;
-    for (uint32_t rest = body_bytes >> 7; rest > 0; rest >>= 7)
-        varint++;
-    return 2 + varint + body_bytes;
+    return 2 + varint64_bytes(body_bytes) + body_bytes;
+}
+
+void record_begin(struct writer *writer, uint8_t kind, uint8_t flags, uint32_t bytes) {
+    writer_u8(writer, kind);
+    writer_u8(writer, flags);
+    writer_varint(writer, bytes);
 }
 
 void record_write(struct writer *writer, uint8_t kind, uint8_t flags, const void *body,
                   uint32_t bytes) {
-    writer_u8(writer, kind);
-    writer_u8(writer, flags);
-    writer_varint(writer, bytes);
+    record_begin(writer, kind, flags, bytes);
     writer_bytes(writer, body, bytes);
 }
 

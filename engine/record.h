@@ -37,6 +37,9 @@ size_t record_bytes(uint32_t body_bytes);
 void record_write(struct writer *writer, uint8_t kind, uint8_t flags, const void *body,
                   uint32_t bytes);
 
+/* The same up to the body, which the caller writes. */
+void record_begin(struct writer *writer, uint8_t kind, uint8_t flags, uint32_t bytes);
+
 /* The next record of a metadata block. PAWL_EMPTY at its end, PAWL_DAMAGED when the bytes are no
  * record (they stood under a checksum, so this is a writer's bug). */
 pawl_status record_next(struct reader *reader, struct record *ret_record);
