@@ -17,7 +17,6 @@ enum {
     AT_MADE_US = 32,
     AT_UUID = 40,
     AT_HASH = 56,
-    HEADER_BYTES = 64,
     START_METADATA_BYTES = 3 + SEGMENT_START_BODY_BYTES,
 };
 
@@ -69,7 +68,7 @@ void segment_encode_header(const struct segment_header *header, uint64_t secret,
 enum segment_verdict segment_read_header(const uint8_t *block, size_t count,
                                          const uint8_t uuid[SEGMENT_UUID_BYTES], uint64_t secret,
                                          struct segment_header *ret_header) {
-    if (count < HEADER_BYTES || bytes_are_zero(block, HEADER_BYTES))
+    if (count < SEGMENT_HEADER_BYTES || bytes_are_zero(block, SEGMENT_HEADER_BYTES))
         return SEGMENT_ABSENT;
     if (memcmp(block + AT_MAGIC, segment_magic, sizeof segment_magic) != 0)
         return SEGMENT_WRONG;

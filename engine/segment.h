@@ -24,7 +24,8 @@
 #include "status.h"
 
 enum {
-    SEGMENT_DATA_AT = 4096, /* offset of the first frame */
+    SEGMENT_HEADER_BYTES = 64, /* used; the rest of the block is zero */
+    SEGMENT_DATA_AT = 4096,    /* offset of the first frame */
     SEGMENT_NAME_BYTES = 16,
     SEGMENT_UUID_BYTES = 16,
     SEGMENT_FORMAT_VERSION = 0,

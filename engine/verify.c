@@ -38,34 +38,34 @@ struct verify {
 
 /* ---- Opening ---- */
 
-static struct walk_finding finding_of_file(enum walk_kind kind, const char *file, uint64_t offset,
-                                           const char *what) {
+static struct walk_finding verify_finding_of(enum walk_kind kind, const char *file, uint64_t offset,
+                                             const char *what) {
     struct walk_finding finding = {.kind = kind, .offset = offset};
     (void)snprintf(finding.file, sizeof finding.file, "%s", file);
     (void)snprintf(finding.what, sizeof finding.what, "%s", what);
     return finding;
 }
 
-static bool is_no_file(int failed) {
+static bool verify_is_no_file(int failed) {
     return failed == EINVAL || failed == ELOOP || failed == ENOTDIR;
 }
 
 /* Is there anything in log/ that an unfinished creation does not leave? */
-static bool has_log(struct verify *verify) {
+static bool verify_has_log(struct verify *verify) {
     struct log probe = {.os = verify->os, .dir = verify->dir};
     return verify->dir == NULL ? verify->log_wrong.kind == WALK_UNREAD
                                : create_check_log(&probe, NULL) != PAWL_OK;
 }
 
-static int ignore_name(void *context, const char *name) {
+static int verify_ignore_name(void *context, const char *name) {
     (void)context;
     (void)name;
     return 0;
 }
 
 /* Has a segment of log/ been made under this identity? */
-static bool identity_fits(struct verify *verify, const struct identity *identity) {
-    struct look_list list = {.os = verify->os, .stranger = ignore_name};
+static bool verify_identity_fits(struct verify *verify, const struct identity *identity) {
+    struct look_list list = {.os = verify->os, .stranger = verify_ignore_name};
     bool fits = false;
     if (verify->dir == NULL || look_list(&list, verify->dir) != 0)
         list.count = 0;
@@ -85,11 +85,12 @@ static bool identity_fits(struct verify *verify, const struct identity *identity
 
 /* An opening refuses two whole copies that differ. Here the one is taken that the log was written
  * under, if it can be told, so that what is whole can be read. */
-static void choose_identity(struct verify *verify) {
+static void verify_choose_identity(struct verify *verify) {
     const struct identity_copies *copies = &verify->copies;
     bool fits[2] = {false, false};
     for (size_t i = 0; i < 2; i++)
-        fits[i] = copies->statuses[i] == PAWL_OK && identity_fits(verify, &copies->copies[i]);
+        fits[i] =
+            copies->statuses[i] == PAWL_OK && verify_identity_fits(verify, &copies->copies[i]);
     verify->has_identity = fits[0] || fits[1];
     verify->identity = copies->copies[fits[0] ? 0 : 1];
     const char *what = "both copies are whole, and they differ; the log fits neither, so nothing "
@@ -98,10 +99,11 @@ static void choose_identity(struct verify *verify) {
         what = "both copies are whole, and they differ; the log fits both, the first was taken";
     else if (verify->has_identity)
         what = "both copies are whole, and they differ; the one that the log fits was taken";
-    verify->identity_wrong = finding_of_file(WALK_DAMAGE, IDENTITY_NAME, OS_SECTOR_BYTES, what);
+    verify->identity_wrong = verify_finding_of(WALK_DAMAGE, IDENTITY_NAME, OS_SECTOR_BYTES, what);
 }
 
-static pawl_status open_identity(struct verify *verify, const char *path, pawl_error *error) {
+static pawl_status verify_open_identity(struct verify *verify, const char *path,
+                                        pawl_error *error) {
     struct identity_copies *copies = &verify->copies;
     copies->verdict = IDENTITY_BROKEN;
     if (verify->slots.identity != NULL)
@@ -111,56 +113,57 @@ static pawl_status open_identity(struct verify *verify, const char *path, pawl_e
     if (copies->verdict == IDENTITY_SOUND || copies->verdict == IDENTITY_NEWER)
         return status;
     if (copies->verdict == IDENTITY_DIFFERENT) {
-        choose_identity(verify);
+        verify_choose_identity(verify);
         return PAWL_OK;
     }
     if (verify->slots.identity != NULL)
-        verify->identity_wrong = finding_of_file(
+        verify->identity_wrong = verify_finding_of(
             WALK_DAMAGE, IDENTITY_NAME, 0, "neither copy is whole; without it nothing can be read");
     /* A creation that died has left nothing in log/ that was promised. */
-    if (has_log(verify))
+    if (verify_has_log(verify))
         return PAWL_OK;
     if (verify->slots.identity == NULL)
         return error_set(error, PAWL_NO_STORE, "there is no store at %.200s", path);
     return error_set(error, PAWL_NO_STORE, "the store at %.200s was never finished", path);
 }
 
-static pawl_status open_identity_file(struct verify *verify, const char *path, pawl_error *error) {
+static pawl_status verify_open_identity_file(struct verify *verify, const char *path,
+                                             pawl_error *error) {
     const int failed = os_file_open(verify->os, verify->store_dir, IDENTITY_NAME, OS_OPEN_READ,
                                     &verify->slots.identity);
     if (failed == ENOENT)
         return error_set(error, PAWL_NO_STORE, "there is no store at %.200s", path);
-    if (failed != 0 && !is_no_file(failed))
+    if (failed != 0 && !verify_is_no_file(failed))
         return error_os(error, failed, IDENTITY_NAME, 0, "cannot open %s", IDENTITY_NAME);
     if (failed != 0)
-        verify->identity_wrong = finding_of_file(
+        verify->identity_wrong = verify_finding_of(
             WALK_DAMAGE, IDENTITY_NAME, 0, "not a regular file; without it nothing can be read");
     return PAWL_OK;
 }
 
-static void open_log(struct verify *verify) {
+static void verify_open_log(struct verify *verify) {
     const int failed =
         os_dir_open_at(verify->os, verify->store_dir, "log", OS_OPEN_READ, &verify->dir);
     if (failed == ENOENT) {
-        verify->log_wrong = finding_of_file(WALK_DAMAGE, "log", 0, "the directory is missing");
-    } else if (is_no_file(failed)) {
-        verify->log_wrong = finding_of_file(WALK_DAMAGE, "log", 0, "not a directory");
+        verify->log_wrong = verify_finding_of(WALK_DAMAGE, "log", 0, "the directory is missing");
+    } else if (verify_is_no_file(failed)) {
+        verify->log_wrong = verify_finding_of(WALK_DAMAGE, "log", 0, "not a directory");
     } else if (failed != 0) {
         pawl_error why;
         (void)error_os(&why, failed, "log", 0, "cannot open log/");
-        verify->log_wrong = finding_of_file(WALK_UNREAD, "log", 0, why.sentence);
+        verify->log_wrong = verify_finding_of(WALK_UNREAD, "log", 0, why.sentence);
     }
 }
 
-static pawl_status open_parts(struct verify *verify, const char *path, pawl_error *error) {
+static pawl_status verify_open_parts(struct verify *verify, const char *path, pawl_error *error) {
     const int failed = os_dir_open(verify->os, path, OS_OPEN_READ, &verify->store_dir);
     if (failed == ENOENT || failed == ENOTDIR)
         return error_set(error, PAWL_NO_STORE, "there is no store at %.200s", path);
     if (failed != 0)
         return error_os(error, failed, NULL, 0, "cannot open the store at %.200s", path);
-    TRY(open_identity_file(verify, path, error));
-    open_log(verify);
-    return open_identity(verify, path, error);
+    TRY(verify_open_identity_file(verify, path, error));
+    verify_open_log(verify);
+    return verify_open_identity(verify, path, error);
 }
 
 pawl_status verify_open(struct os *os, const char *path, struct verify **ret_verify,
@@ -170,7 +173,7 @@ pawl_status verify_open(struct os *os, const char *path, struct verify **ret_ver
         return error_set(error, PAWL_NO_MEMORY, "no memory to look at the store");
     verify->os = os;
     verify->slots.os = os;
-    const pawl_status status = open_parts(verify, path, error);
+    const pawl_status status = verify_open_parts(verify, path, error);
     if (status != PAWL_OK) {
         verify_close(verify);
         return status;
@@ -196,8 +199,8 @@ void verify_close(struct verify *verify) {
 
 /* ---- Findings ---- */
 
-static pawl_status tell(struct verify *verify, const struct walk_finding *finding,
-                        pawl_error *error) {
+static pawl_status verify_tell(struct verify *verify, const struct walk_finding *finding,
+                               pawl_error *error) {
     verify->report.found[finding->kind]++;
     if (verify->visitor.finding == NULL)
         return PAWL_OK;
@@ -207,30 +210,30 @@ static pawl_status tell(struct verify *verify, const struct walk_finding *findin
 /* What the end of the log shows is told where the walk comes to the same place, once: in the walk's
  * words when they are about a file as a whole, for they say more; a file that can't be read, at the
  * offset at which the walk met that. */
-static pawl_status visit_finding(void *context, const struct walk_finding *finding,
-                                 pawl_error *error) {
+static pawl_status verify_visit_finding(void *context, const struct walk_finding *finding,
+                                        pawl_error *error) {
     struct verify *verify = context;
     const struct walk_finding *scanned = &verify->scanned;
     const bool is_same = verify->has_scanned && finding->kind == scanned->kind &&
                          finding->ordinal == scanned->ordinal &&
                          (finding->kind == WALK_UNREAD || finding->offset == scanned->offset);
     if (!is_same)
-        return tell(verify, finding, error);
+        return verify_tell(verify, finding, error);
     verify->has_scanned = false;
     const bool is_of_file = finding->kind == WALK_UNREAD || finding->offset == 0;
-    return tell(verify, is_of_file ? finding : scanned, error);
+    return verify_tell(verify, is_of_file ? finding : scanned, error);
 }
 
-static pawl_status tell_scanned(struct verify *verify, pawl_error *error) {
+static pawl_status verify_tell_scanned(struct verify *verify, pawl_error *error) {
     if (!verify->has_scanned)
         return PAWL_OK;
     verify->has_scanned = false;
-    return tell(verify, &verify->scanned, error);
+    return verify_tell(verify, &verify->scanned, error);
 }
 
 /* ---- One frame ---- */
 
-static const char *check_records(const struct walk_frame *frame) {
+static const char *verify_check_records(const struct walk_frame *frame) {
     struct reader reader = reader_over(frame->metadata, frame->header.metadata_bytes);
     struct record record;
     uint32_t count = 0;
@@ -242,7 +245,7 @@ static const char *check_records(const struct walk_frame *frame) {
     return count == frame->header.record_count ? NULL : "a frame holds another number of records";
 }
 
-static const char *check_start(const struct walk_frame *frame) {
+static const char *verify_check_start(const struct walk_frame *frame) {
     const bool is_first = frame->offset == SEGMENT_DATA_AT;
     const bool is_start = (frame->header.flags & FRAME_SEGMENT_START) != 0;
     if (is_first == is_start)
@@ -251,7 +254,7 @@ static const char *check_start(const struct walk_frame *frame) {
                     : "a segment's start stands within a segment";
 }
 
-static const char *check_footer(const struct walk_frame *frame) {
+static const char *verify_check_footer(const struct walk_frame *frame) {
     struct footer footer;
     const size_t size = frame_header_frame_bytes(&frame->header);
     const uint64_t first_lsn = frame->header.lsn - (frame->offset - SEGMENT_DATA_AT);
@@ -265,16 +268,17 @@ static const char *check_footer(const struct walk_frame *frame) {
                : "a footer can't be found from its end";
 }
 
-static pawl_status visit_frame(void *context, const struct walk_frame *frame, pawl_error *error) {
+static pawl_status verify_visit_frame(void *context, const struct walk_frame *frame,
+                                      pawl_error *error) {
     struct verify *verify = context;
     verify->report.frames++;
     verify->report.records += frame->header.record_count;
     verify->report.bytes += frame_header_frame_bytes(&frame->header);
-    const char *wrong = check_start(frame);
+    const char *wrong = verify_check_start(frame);
     if (wrong == NULL)
-        wrong = check_records(frame);
+        wrong = verify_check_records(frame);
     if (wrong == NULL)
-        wrong = check_footer(frame);
+        wrong = verify_check_footer(frame);
     if (wrong != NULL)
         TRY(walk_tell(&verify->walk, WALK_DAMAGE, frame->ordinal, frame->offset, frame->header.lsn,
                       error, "%s", wrong));
@@ -286,34 +290,34 @@ static pawl_status visit_frame(void *context, const struct walk_frame *frame, pa
 /* ---- Beside the frames ---- */
 
 /* Is `copy` what an interrupted writing of `whole` leaves? */
-static bool is_cut_short(const uint8_t copy[OS_SECTOR_BYTES],
-                         const uint8_t whole[OS_SECTOR_BYTES]) {
+static bool verify_is_cut_short(const uint8_t copy[OS_SECTOR_BYTES],
+                                const uint8_t whole[OS_SECTOR_BYTES]) {
     size_t same = 0;
     while (same < OS_SECTOR_BYTES && copy[same] == whole[same])
         same++;
     return bytes_are_zero(copy + same, OS_SECTOR_BYTES - same);
 }
 
-static pawl_status check_identity(struct verify *verify, pawl_error *error) {
+static pawl_status verify_check_identity(struct verify *verify, pawl_error *error) {
     const struct identity_copies *copies = &verify->copies;
     struct walk_finding finding;
     if (copies->verdict == IDENTITY_DIFFERENT)
-        return tell(verify, &verify->identity_wrong, error);
+        return verify_tell(verify, &verify->identity_wrong, error);
     for (size_t copy = 0; copy < 2; copy++) {
         const size_t at = copy * OS_SECTOR_BYTES;
         if (copies->statuses[copy] != PAWL_DAMAGED)
             continue;
-        finding = is_cut_short(copies->blocks[copy], copies->blocks[1 - copy])
-                      ? finding_of_file(WALK_NOTE, IDENTITY_NAME, at,
-                                        "this copy was never finished; the other one is whole")
-                      : finding_of_file(WALK_DAMAGE, IDENTITY_NAME, at,
-                                        "this copy is not whole; the other one is");
-        TRY(tell(verify, &finding, error));
+        finding = verify_is_cut_short(copies->blocks[copy], copies->blocks[1 - copy])
+                      ? verify_finding_of(WALK_NOTE, IDENTITY_NAME, at,
+                                          "this copy was never finished; the other one is whole")
+                      : verify_finding_of(WALK_DAMAGE, IDENTITY_NAME, at,
+                                          "this copy is not whole; the other one is");
+        TRY(verify_tell(verify, &finding, error));
     }
     return PAWL_OK;
 }
 
-static bool piece_ends_with_footer(struct window *window, uint64_t end) {
+static bool verify_piece_ends_with_footer(struct window *window, uint64_t end) {
     const uint8_t *trailer;
     size_t count;
     return end >= SEGMENT_DATA_AT + FOOTER_TRAILER_BYTES &&
@@ -322,10 +326,8 @@ static bool piece_ends_with_footer(struct window *window, uint64_t end) {
            count == FOOTER_TRAILER_BYTES && footer_find(trailer) != 0;
 }
 
-enum { HEADER_USED = 64 };
-
 /* Offset at which the log leaves a segment's file; 0 when that is not known. */
-static uint64_t piece_end(const struct walk *walk, const struct look_file *file) {
+static uint64_t verify_piece_end(const struct walk *walk, const struct look_file *file) {
     if (file->place == 0)
         return 0;
     const struct walk_piece *piece = &walk->line[file->place - 1];
@@ -338,22 +340,24 @@ static uint64_t piece_end(const struct walk *walk, const struct look_file *file)
 }
 
 /* What should be zero in a segment's file and is not. */
-struct odd_bytes {
+struct verify_odd {
     bool has_header;    /* behind the header, in its block */
     uint64_t behind_at; /* behind a footer, or a file that is no part of the log: 0: none */
 };
 
 /* `end` is where the log leaves the file, or 0. */
-static pawl_status find_odd_bytes(struct window *window, const struct look_file *file, uint64_t end,
-                                  struct odd_bytes *ret_odd, pawl_error *error) {
-    struct odd_bytes odd = {0};
+static pawl_status verify_find_odd_bytes(struct window *window, const struct look_file *file,
+                                         uint64_t end, struct verify_odd *ret_odd,
+                                         pawl_error *error) {
+    struct verify_odd odd = {0};
     const uint8_t *bytes;
     size_t count;
     uint64_t last = 0;
     TRY(window_get(window, 0, SEGMENT_DATA_AT, &bytes, &count, error));
-    odd.has_header = file->verdict == RECOVERY_HEADER_OURS && count == SEGMENT_DATA_AT &&
-                     !bytes_are_zero(bytes + HEADER_USED, SEGMENT_DATA_AT - HEADER_USED);
-    const bool is_sealed = file->place != 0 && piece_ends_with_footer(window, end);
+    odd.has_header =
+        file->verdict == RECOVERY_HEADER_OURS && count == SEGMENT_DATA_AT &&
+        !bytes_are_zero(bytes + SEGMENT_HEADER_BYTES, SEGMENT_DATA_AT - SEGMENT_HEADER_BYTES);
+    const bool is_sealed = file->place != 0 && verify_piece_ends_with_footer(window, end);
     const uint64_t from = file->place == 0 ? SEGMENT_DATA_AT : end;
     if (file->place == 0 || is_sealed)
         TRY(look_last_byte(window, from, &last, error));
@@ -362,11 +366,11 @@ static pawl_status find_odd_bytes(struct window *window, const struct look_file 
     return PAWL_OK;
 }
 
-static pawl_status check_file(struct verify *verify, const struct look_file *file,
-                              pawl_error *error) {
+static pawl_status verify_check_file(struct verify *verify, const struct look_file *file,
+                                     pawl_error *error) {
     struct walk *walk = &verify->walk;
     struct window window;
-    struct odd_bytes odd = {0};
+    struct verify_odd odd = {0};
     pawl_error failure = {0};
     /* A copy, another store's file or one that can't be read has been told of. */
     if (file->is_gone || file->is_unreadable || file->row != RECOVERY_FILE_SEGMENT)
@@ -376,13 +380,13 @@ static pawl_status check_file(struct verify *verify, const struct look_file *fil
     if (status == PAWL_NOT_FOUND)
         return PAWL_OK;
     if (status == PAWL_OK) {
-        status = find_odd_bytes(&window, file, piece_end(walk, file), &odd, &failure);
+        status = verify_find_odd_bytes(&window, file, verify_piece_end(walk, file), &odd, &failure);
         look_close(&window);
     }
     if (status != PAWL_OK)
         return walk_tell_failure(walk, file->ordinal, failure.offset, 0, status, &failure, error);
     if (odd.has_header)
-        TRY(walk_tell(walk, WALK_NOTE, file->ordinal, HEADER_USED, 0, error,
+        TRY(walk_tell(walk, WALK_NOTE, file->ordinal, SEGMENT_HEADER_BYTES, 0, error,
                       "bytes behind the segment's header are not zero"));
     if (odd.behind_at == 0)
         return PAWL_OK;
@@ -392,16 +396,16 @@ static pawl_status check_file(struct verify *verify, const struct look_file *fil
                                       : "bytes behind the footer are not zero");
 }
 
-static pawl_status check_beside(struct verify *verify, pawl_error *error) {
+static pawl_status verify_check_beside(struct verify *verify, pawl_error *error) {
     for (size_t i = 0; i < verify->walk.count; i++)
-        TRY(check_file(verify, &verify->walk.files[i], error));
+        TRY(verify_check_file(verify, &verify->walk.files[i], error));
     return PAWL_OK;
 }
 
 /* ---- The whole ---- */
 
-static pawl_status look_at_use(struct verify *verify, struct verify_use *ret_use,
-                               pawl_error *error) {
+static pawl_status verify_look_at_use(struct verify *verify, struct verify_use *ret_use,
+                                      pawl_error *error) {
     struct verify_use use = {0};
     bool is_free, is_door_held;
     unsigned slot;
@@ -420,13 +424,13 @@ static pawl_status look_at_use(struct verify *verify, struct verify_use *ret_use
 }
 
 /* Nobody came or went, as far as can be told: who has the store to itself leaves no trace. */
-static bool is_same_use(const struct verify_use *a, const struct verify_use *b) {
+static bool verify_is_same_use(const struct verify_use *a, const struct verify_use *b) {
     return a->is_in_use == b->is_in_use && a->has_glance == b->has_glance &&
            a->glance.opening == b->glance.opening;
 }
 
-static void keep_scanned(struct verify *verify, enum walk_kind kind, const struct pawl_error *found,
-                         const char *sentence) {
+static void verify_keep_scanned(struct verify *verify, enum walk_kind kind,
+                                const struct pawl_error *found, const char *sentence) {
     struct walk_finding *finding = &verify->scanned;
     *finding = (struct walk_finding){
         .kind = kind,
@@ -436,7 +440,8 @@ static void keep_scanned(struct verify *verify, enum walk_kind kind, const struc
     if (!segment_parse_name(found->file, &finding->ordinal))
         finding->ordinal = 0;
     (void)snprintf(finding->file, sizeof finding->file, "log/%s", found->file);
-    (void)snprintf(finding->what, sizeof finding->what, "%.191s", sentence);
+    (void)snprintf(finding->what, sizeof finding->what, "%.*s", (int)sizeof finding->what - 1,
+                   sentence);
     verify->has_scanned = true;
 }
 
@@ -448,7 +453,7 @@ struct verify_scan {
     pawl_error error; /* for a status, or a row that is damage */
 };
 
-static void scan_once(struct verify *verify, struct verify_scan *ret_found) {
+static void verify_scan_once(struct verify *verify, struct verify_scan *ret_found) {
     struct scan scan;
     struct verify_scan *found = ret_found;
     memset(found, 0, sizeof *found);
@@ -467,26 +472,26 @@ static void scan_once(struct verify *verify, struct verify_scan *ret_found) {
     scan_deinit(&scan);
 }
 
-static bool is_well(const struct verify_scan *found) {
+static bool verify_is_well(const struct verify_scan *found) {
     return found->status == PAWL_OK && !recovery_is_damage(found->row);
 }
 
 /* Scans a closed store. Somebody may open it meanwhile, and then the parts of the scan do not fit
  * together: what is not well counts only when a second look finds the same. */
-static pawl_status scan_closed(struct verify *verify, struct verify_use *use,
-                               struct verify_scan *ret_found, pawl_error *error) {
+static pawl_status verify_scan_closed(struct verify *verify, struct verify_use *use,
+                                      struct verify_scan *ret_found, pawl_error *error) {
     enum { TRIES = 8 };
     struct verify_scan before, found = {0};
-    scan_once(verify, &found);
-    for (int try = 0; try < TRIES && !is_well(&found); try++) {
+    verify_scan_once(verify, &found);
+    for (int try = 0; try < TRIES && !verify_is_well(&found); try++) {
         struct verify_use now = {0};
         before = found;
-        TRY(look_at_use(verify, &now, error));
-        const bool is_same = is_same_use(&now, use);
+        TRY(verify_look_at_use(verify, &now, error));
+        const bool is_same = verify_is_same_use(&now, use);
         *use = now;
         if (now.is_in_use)
             return PAWL_OK;
-        scan_once(verify, &found);
+        verify_scan_once(verify, &found);
         if (is_same && found.status == before.status && found.row == before.row &&
             found.end_lsn == before.end_lsn && found.proof_lsn == before.proof_lsn)
             break;
@@ -496,11 +501,11 @@ static pawl_status scan_closed(struct verify *verify, struct verify_use *use,
 }
 
 /* A closed store: where would an opening find the log's end? */
-static pawl_status decide_closed(struct verify *verify, const struct verify_scan *found,
-                                 pawl_error *error) {
+static pawl_status verify_decide_closed(struct verify *verify, const struct verify_scan *found,
+                                        pawl_error *error) {
     struct walk *walk = &verify->walk;
     walk->proof_lsn = found->proof_lsn;
-    if (is_well(found)) {
+    if (verify_is_well(found)) {
         walk->end = WALK_TO_POSITION;
         walk->end_ordinal = found->end_ordinal;
         walk->end_lsn = found->end_lsn;
@@ -518,19 +523,19 @@ static pawl_status decide_closed(struct verify *verify, const struct verify_scan
     }
     walk->end = WALK_TO_LAST;
     walk->end_ordinal = is_of_file ? ordinal : 0;
-    keep_scanned(verify, is_unread ? WALK_UNREAD : WALK_DAMAGE, &found->error,
-                 found->status == PAWL_OK ? recovery_row_sentence(found->row)
-                                          : found->error.sentence);
+    verify_keep_scanned(verify, is_unread ? WALK_UNREAD : WALK_DAMAGE, &found->error,
+                        found->status == PAWL_OK ? recovery_row_sentence(found->row)
+                                                 : found->error.sentence);
     return PAWL_OK;
 }
 
-static pawl_status decide(struct verify *verify, struct verify_use *use, pawl_error *error) {
+static pawl_status verify_decide(struct verify *verify, struct verify_use *use, pawl_error *error) {
     struct walk *walk = &verify->walk;
     if (!use->is_in_use) {
         struct verify_scan found = {0};
-        TRY(scan_closed(verify, use, &found, error));
+        TRY(verify_scan_closed(verify, use, &found, error));
         if (!use->is_in_use)
-            return decide_closed(verify, &found, error);
+            return verify_decide_closed(verify, &found, error);
     }
     verify->report.is_in_use = true;
     walk->end = WALK_TO_FLUX;
@@ -539,7 +544,7 @@ static pawl_status decide(struct verify *verify, struct verify_use *use, pawl_er
     return PAWL_OK;
 }
 
-static void conclude(struct verify *verify, const struct verify_use *use) {
+static void verify_conclude(struct verify *verify, const struct verify_use *use) {
     const struct walk *walk = &verify->walk;
     struct verify_report *report = &verify->report;
     report->segments = walk->line_count;
@@ -555,18 +560,19 @@ static void conclude(struct verify *verify, const struct verify_use *use) {
         report->durable_lsn = use->glance.durable_lsn;
 }
 
-static pawl_status run_log(struct verify *verify, struct verify_use *use, pawl_error *error) {
+static pawl_status verify_run_log(struct verify *verify, struct verify_use *use,
+                                  pawl_error *error) {
     struct walk *walk = &verify->walk;
-    TRY(decide(verify, use, error));
+    TRY(verify_decide(verify, use, error));
     TRY(walk_files(walk, error));
     if (walk->line_count == 0 && walk->end == WALK_TO_FLUX && walk->end_lsn > 0)
         TRY(walk_tell(walk, WALK_DAMAGE, walk->end_ordinal, 0, walk->end_lsn, error,
                       "the segment in use is missing"));
     TRY(walk_frames(walk, error));
-    TRY(tell_scanned(verify, error));
+    TRY(verify_tell_scanned(verify, error));
     if (!use->is_in_use && verify->options.is_full)
-        TRY(check_beside(verify, error));
-    conclude(verify, use);
+        TRY(verify_check_beside(verify, error));
+    verify_conclude(verify, use);
     return PAWL_OK;
 }
 
@@ -576,22 +582,22 @@ pawl_status verify_run(struct verify *verify, const struct verify_options *optio
     verify->options = *options;
     verify->visitor = *visitor;
     struct walk *walk = &verify->walk;
-    walk->visitor =
-        (struct walk_visitor){.context = verify, .frame = visit_frame, .finding = visit_finding};
+    walk->visitor = (struct walk_visitor){
+        .context = verify, .frame = verify_visit_frame, .finding = verify_visit_finding};
     walk->from_lsn = options->from_lsn;
     walk->is_full = options->is_full;
     if (verify->has_identity)
-        TRY(check_identity(verify, error));
+        TRY(verify_check_identity(verify, error));
     else
-        TRY(tell(verify, &verify->identity_wrong, error));
+        TRY(verify_tell(verify, &verify->identity_wrong, error));
     if (verify->dir == NULL)
-        TRY(tell(verify, &verify->log_wrong, error));
+        TRY(verify_tell(verify, &verify->log_wrong, error));
     if (verify->has_identity && verify->dir != NULL) {
         struct verify_use before = {0}, after = {0};
-        TRY(look_at_use(verify, &before, error));
-        TRY(run_log(verify, &before, error));
-        TRY(look_at_use(verify, &after, error));
-        verify->report.has_changed = !is_same_use(&before, &after);
+        TRY(verify_look_at_use(verify, &before, error));
+        TRY(verify_run_log(verify, &before, error));
+        TRY(verify_look_at_use(verify, &after, error));
+        verify->report.has_changed = !verify_is_same_use(&before, &after);
     }
     *ret_report = verify->report;
     return PAWL_OK;

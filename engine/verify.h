@@ -5,9 +5,9 @@
  *
  * Invariants
  * V1  Nothing is written, locked, synced or dropped from the cache, `shared` included. So it judges
- * what programs see; an opening, which drops the cache first, may see less after a failed sync.
+ *     what programs see; an opening, which drops the cache first, may see less after a failed sync.
  * V2  What an opening would refuse as damage is found to be damage here, and more: an opening reads
- * the log's end, this reads all of it.
+ *     the log's end, this reads all of it.
  * V3  What stands behind the tail of a store in use is in flux and never damage.
  * Threads: one look belongs to one thread.
  */

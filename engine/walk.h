@@ -6,10 +6,10 @@
  * Invariants
  * W1  Nothing is written, locked, synced or dropped from the cache.
  * W2  Every frame that is whole and lies before the end is visited once, in the order of the log,
- * whatever is wrong around it; but where the system does not let a file be read, none of that file
- * from there on.
+ *     whatever is wrong around it; but where the system does not let a file be read, none of that
+ *     file from there on.
  * W3  Every place at which the log should have been whole and is not gives one finding, and so does
- * every file that can't be read.
+ *     every file that can't be read.
  * Threads: one walk belongs to one thread.
  */
 #ifndef PAWL_ENGINE_WALK_H

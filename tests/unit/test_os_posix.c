@@ -212,6 +212,31 @@ Test(os_posix_file, reads_what_was_written, .init = set_up, .fini = tear_down) {
     cr_assert_eq(os_file_close(os, file), 0);
 }
 
+/* The system takes a part and only then says why it takes no more: that part is in the file, and the
+ * call has failed. The limit stands for a disk that fills up; it is lowered behind the first write,
+ * which asked for it. */
+Test(os_posix_file, a_write_taken_in_part_has_failed, .init = set_up, .fini = tear_down) {
+    enum { LIMIT = 6000 };
+    struct os_file *file = must_open("file", MAKE);
+    uint8_t bytes[8192], found[8192];
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)(i % 251);
+    cr_assert_eq(os_file_write(os, file, bytes, 1, 0), 0);
+    cr_assert(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+    struct rlimit before;
+    cr_assert_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+    const struct rlimit small = {.rlim_cur = LIMIT, .rlim_max = before.rlim_max};
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
+    const int failed = os_file_write(os, file, bytes, sizeof bytes, 0);
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
+    cr_assert_eq(failed, EFBIG);
+    size_t got = 0;
+    cr_assert_eq(os_file_read(os, file, found, sizeof found, 0, &got), 0);
+    cr_assert_eq(got, LIMIT);
+    cr_assert_arr_eq(found, bytes, LIMIT);
+    (void)os_file_close(os, file);
+}
+
 Test(os_posix_file, tells_of_impossible_reads_and_writes, .init = set_up, .fini = tear_down) {
     struct os_file *file = must_open("file", MAKE);
     struct os_file *reader = must_open("file", OS_OPEN_READ);
