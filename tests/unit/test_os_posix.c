@@ -212,9 +212,9 @@ Test(os_posix_file, reads_what_was_written, .init = set_up, .fini = tear_down) {
     cr_assert_eq(os_file_close(os, file), 0);
 }
 
-/* The system takes a part and only then says why it takes no more: that part is in the file, and the
- * call has failed. The limit stands for a disk that fills up; it is lowered behind the first write,
- * which asked for it. */
+/* The system takes a part and only then says why it takes no more: that part is in the file, and
+ * the call has failed. The limit stands for a disk that fills up; it is lowered behind the first
+ * write, which asked for it. */
 Test(os_posix_file, a_write_taken_in_part_has_failed, .init = set_up, .fini = tear_down) {
     enum { LIMIT = 6000 };
     struct os_file *file = must_open("file", MAKE);
