@@ -205,12 +205,11 @@ static pawl_status recover_shared(struct log *log, pawl_error *error) {
                                    &log->shared, error);
     pawl_status status;
     do {
-        status =
-            shared_make(log->os, log->store_dir, &log->identity, log->options.segment_bytes, error);
+        status = shared_make(log->os, log->store_dir, &log->identity, log->options.segment_bytes,
+                             &log->shared, error);
         /* A store is opened on a full disk too: finishing work is what makes space. */
     } while (status == PAWL_DISK_FULL && supply_give_reserve(log));
-    TRY(status);
-    return shared_map(log->os, log->store_dir, &log->identity, &log->shared, error);
+    return status;
 }
 
 static pawl_status recover_scanned(struct log *log, struct scan *scan, struct log_opening *opening,

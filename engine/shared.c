@@ -26,33 +26,6 @@ static pawl_status shared_fill(struct os *os, struct shared *shared,
     return PAWL_OK;
 }
 
-static pawl_status shared_write(struct os *os, struct os_dir *dir, const struct shared *content,
-                                pawl_error *error) {
-    struct os_file *file;
-    int failed =
-        os_file_open(os, dir, SHARED_NAME, OS_OPEN_READ | OS_OPEN_WRITE | OS_OPEN_CREATE, &file);
-    if (failed == 0) {
-        /* What lies behind it stays: who holds the door has left its name there. */
-        failed = os_file_write(os, file, content, sizeof *content, 0);
-        const int close_failed = os_file_close(os, file);
-        failed = failed != 0 ? failed : close_failed;
-    }
-    if (failed != 0)
-        return error_os(error, failed, SHARED_NAME, 0, "cannot write %s", SHARED_NAME);
-    return PAWL_OK;
-}
-
-pawl_status shared_make(struct os *os, struct os_dir *dir, const struct identity *identity,
-                        uint64_t segment_bytes, pawl_error *error) {
-    struct shared *content;
-    TRY(shared_make_private(os, identity, segment_bytes, &content, error));
-    pawl_status status = PAWL_OK;
-    if (STEP_IS_ON(STEP_SHARED_ANEW))
-        status = shared_write(os, dir, content, error);
-    shared_release_private(os, content);
-    return status;
-}
-
 static bool shared_is_of(struct os *os, const struct shared *shared,
                          const struct identity *identity) {
     uint8_t boot_id[OS_BOOT_ID_BYTES];
@@ -91,6 +64,39 @@ pawl_status shared_map(struct os *os, struct os_dir *dir, const struct identity 
     }
     *ret_shared = address;
     return PAWL_OK;
+}
+
+/* What was written may be gone from the cache before it is mapped, if the disk refused it
+ * meanwhile: it is set in the mapping once more. */
+static pawl_status shared_write(struct os *os, struct os_dir *dir, const struct shared *content,
+                                struct shared **ret_shared, pawl_error *error) {
+    struct os_file *file;
+    void *address = NULL;
+    int failed =
+        os_file_open(os, dir, SHARED_NAME, OS_OPEN_READ | OS_OPEN_WRITE | OS_OPEN_CREATE, &file);
+    if (failed == 0) {
+        /* What lies behind it stays: who holds the door has left its name there. */
+        failed = os_file_write(os, file, content, sizeof *content, 0);
+        if (failed == 0)
+            failed = os_file_map(os, file, sizeof *content, &address);
+        (void)os_file_close(os, file); /* nothing of it is to be durable */
+    }
+    if (failed != 0)
+        return error_os(error, failed, SHARED_NAME, 0, "cannot write %s", SHARED_NAME);
+    memcpy(address, content, sizeof *content);
+    *ret_shared = address;
+    return PAWL_OK;
+}
+
+pawl_status shared_make(struct os *os, struct os_dir *dir, const struct identity *identity,
+                        uint64_t segment_bytes, struct shared **ret_shared, pawl_error *error) {
+    struct shared *content;
+    if (!STEP_IS_ON(STEP_SHARED_ANEW))
+        return shared_map(os, dir, identity, ret_shared, error);
+    TRY(shared_make_private(os, identity, segment_bytes, &content, error));
+    const pawl_status status = shared_write(os, dir, content, ret_shared, error);
+    shared_release_private(os, content);
+    return status;
 }
 
 /* A second read, after the first has returned, is what makes the order of the two fields sure. */

@@ -112,10 +112,10 @@ struct shared {
     struct shared_slot slots[SHARED_SLOTS];
 };
 
-/* Writes the file anew, of full size, so that a mapping of it can never lack a block; for who holds
- * the door and is alone. */
+/* Writes the file anew, of full size, so that a mapping of it can never lack a block, and maps it;
+ * for who holds the door and is alone. */
 pawl_status shared_make(struct os *os, struct os_dir *dir, const struct identity *identity,
-                        uint64_t segment_bytes, pawl_error *error);
+                        uint64_t segment_bytes, struct shared **ret_shared, pawl_error *error);
 
 /* Maps it. PAWL_DAMAGED when it is not of this boot and this store while somebody has it open: then
  * something outside replaced it. */

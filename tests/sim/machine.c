@@ -498,6 +498,8 @@ static int file_map(struct os *os, struct os_file *file, size_t bytes, void **re
         failed = ENOMEM;
     if (failed == 0 && process->world->disk.inodes[file->inode].seen_bytes < bytes)
         failed = EINVAL;
+    if (world_meets(process->world, FAULT_EVICT))
+        disk_drop_cache(&process->world->disk, file->inode);
     if (failed == 0) {
         struct mapping *mapping = malloc(sizeof *mapping);
         if (mapping == NULL)

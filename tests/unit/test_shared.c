@@ -202,6 +202,12 @@ static struct shared *must_map(void) {
     return shared;
 }
 
+static void make(uint64_t segment_bytes) {
+    struct shared *shared = NULL;
+    cr_assert_eq(shared_make(os, dir, &ours, segment_bytes, &shared, NULL), PAWL_OK);
+    shared_unmap(os, shared);
+}
+
 static void must_not_map(const struct identity *identity, pawl_status expected) {
     struct shared *shared = NULL;
     pawl_error error;
@@ -211,7 +217,7 @@ static void must_not_map(const struct identity *identity, pawl_status expected) 
 }
 
 Test(shared, is_one_memory_for_all_who_map_it, .init = set_up, .fini = tear_down) {
-    cr_assert_eq(shared_make(os, dir, &ours, 8192, NULL), PAWL_OK);
+    make(8192);
     struct shared *first = must_map(), *second = must_map();
     cr_assert_neq(first, second);
     cr_assert_eq(first->segment_bytes, 8192);
@@ -225,14 +231,14 @@ Test(shared, is_one_memory_for_all_who_map_it, .init = set_up, .fini = tear_down
 }
 
 Test(shared, is_made_anew_with_nothing_of_before, .init = set_up, .fini = tear_down) {
-    cr_assert_eq(shared_make(os, dir, &ours, 8192, NULL), PAWL_OK);
+    make(8192);
     struct shared *shared = must_map();
     const uint64_t opening = shared->opening;
     atomic_store(&shared->failure, 1);
     atomic_store(&shared->append_owner, shared_owner_make(1, 1));
     atomic_store(&shared->slots[5].generation, 9);
     shared_unmap(os, shared);
-    cr_assert_eq(shared_make(os, dir, &ours, 16384, NULL), PAWL_OK);
+    make(16384);
     shared = must_map();
     cr_assert_neq(shared->opening, opening);
     cr_assert_eq(shared->segment_bytes, 16384);
@@ -246,7 +252,7 @@ Test(shared, takes_any_file_of_its_name_over, .init = set_up, .fini = tear_down)
     struct os_file *file = must_open(SHARED_NAME, MAKE);
     cr_assert_eq(os_file_write(os, file, "rubbish", 7, 200000), 0);
     (void)os_file_close(os, file);
-    cr_assert_eq(shared_make(os, dir, &ours, 8192, NULL), PAWL_OK);
+    make(8192);
     struct shared *shared = must_map();
     cr_assert_eq(atomic_load(&shared->tail_lsn), 0);
     shared_unmap(os, shared);
@@ -258,9 +264,37 @@ Test(shared, takes_any_file_of_its_name_over, .init = set_up, .fini = tear_down)
     (void)os_file_close(os, file);
 }
 
+static const struct os_ops *sound_ops;
+
+/* A disk refused what was written, and the cache forgot it: what was there before is mapped. */
+static int map_old_content(struct os *on, struct os_file *file, size_t bytes, void **ret_address) {
+    static uint8_t old[sizeof(struct shared)];
+    memset(old, 0xa5, sizeof old);
+    cr_assert_eq(os_file_write(on, file, old, sizeof old, 0), 0);
+    return sound_ops->file_map(on, file, bytes, ret_address);
+}
+
+Test(shared, has_nothing_of_before_though_its_file_does, .init = set_up, .fini = tear_down) {
+    sound_ops = os->ops;
+    struct os_ops ops = *sound_ops;
+    ops.file_map = map_old_content;
+    os->ops = &ops;
+    struct shared *shared = NULL;
+    cr_assert_eq(shared_make(os, dir, &ours, 8192, &shared, NULL), PAWL_OK);
+    os->ops = sound_ops;
+    cr_assert_eq(shared->segment_bytes, 8192);
+    cr_assert_eq(atomic_load(&shared->tail_lsn), 0);
+    cr_assert_eq(atomic_load(&shared->append_owner), 0);
+    cr_assert_eq(atomic_load(&shared->slots[SHARED_SLOTS - 1].generation), 0);
+    struct shared *other = must_map();
+    cr_assert_eq(other->opening, shared->opening);
+    shared_unmap(os, other);
+    shared_unmap(os, shared);
+}
+
 Test(shared, that_was_replaced_is_not_mapped, .init = set_up, .fini = tear_down) {
     must_not_map(&ours, PAWL_IO);
-    cr_assert_eq(shared_make(os, dir, &ours, 8192, NULL), PAWL_OK);
+    make(8192);
     struct identity other = ours;
     other.uuid[15] = 1;
     must_not_map(&other, PAWL_DAMAGED);

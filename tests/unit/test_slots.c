@@ -32,7 +32,9 @@ static void session_renew(struct session *session) {
 
 static void make_shared(void) {
     set_up();
-    cr_assert_eq(shared_make(os, dir, &ours, 8192, NULL), PAWL_OK);
+    struct shared *shared = NULL;
+    cr_assert_eq(shared_make(os, dir, &ours, 8192, &shared, NULL), PAWL_OK);
+    shared_unmap(os, shared);
 }
 
 static shared_owner must_take(struct session *session) {
