@@ -5,8 +5,8 @@
 
 ENGINE := status check hash mutex os_posix_descriptor os_posix_machine os_posix identity window \
 	frame record segment footer shared slots chain recovery look scan commit tail flush supply log \
-	create opening reader event policy seqset entries index group state state_reserve walk \
-	walk_files verify
+	create opening reader event policy seqset entries index group state state_reserve \
+	replica walk walk_files verify
 TOOLS := main command options output finding cmd_dump cmd_verify
 UNIT := test_status test_bytes test_hash test_os_posix test_os_posix_process test_mutex \
 	test_identity test_window test_frame test_record test_segment test_footer test_shared \
@@ -17,10 +17,11 @@ UNIT := test_status test_bytes test_hash test_os_posix test_os_posix_process tes
 ORACLE := reader
 ORACLE_MAIN := main
 CLI := store
-SIM := disk fiber trace world machine oracle act stage workload
+SIM := disk fiber trace world machine oracle act stage swarm seeds workload
 SIM_MAIN := main
 MODEL := compare draft dump generate_messages generate_store generator memory model nonsense run
 MODEL_MAIN := main
+FLEET := truth fleet fleet_main
 SWEEP_MAIN := sweep sweep_errors sweep_damage sweep_heirs sweep_recovery
 CRASH := players traps story actor kill stop open fork disk sync crash
 BENCH := append
@@ -112,17 +113,18 @@ SIM_C := $(call sources_in,tests/sim,$(SIM))
 SIM_MAIN_C := $(call sources_in,tests/sim,$(SIM_MAIN))
 MODEL_C := $(call sources_in,tests/model,$(MODEL))
 MODEL_MAIN_C := $(call sources_in,tests/model,$(MODEL_MAIN))
+FLEET_C := $(call sources_in,tests/model,$(FLEET))
 SWEEP_MAIN_C := $(call sources_in,tests/sim,$(SWEEP_MAIN))
 CRASH_C := $(call sources_in,tests/crash,$(CRASH))
 BENCH_C := $(call sources_in,tests/bench,$(BENCH))
 FUZZ_C := $(call sources_in,fuzz,$(FUZZ))
 ALL_C := $(sort $(ENGINE_C) $(TOOLS_C) $(UNIT_C) tests/plain/plain.c $(SIM_C) $(SIM_MAIN_C) \
-	$(SWEEP_MAIN_C) $(MODEL_C) $(MODEL_MAIN_C) $(CRASH_C) $(BENCH_C) $(FUZZ_C) $(ORACLE_C) \
+	$(SWEEP_MAIN_C) $(MODEL_C) $(MODEL_MAIN_C) $(FLEET_C) $(CRASH_C) $(BENCH_C) $(FUZZ_C) $(ORACLE_C) \
 	$(ORACLE_MAIN_C) $(CLI_C))
 
 # The test programs that there are, each of them a part of `make check` by its name.
 PROGRAMS := unit $(if $(SIM_MAIN_C),sim) $(if $(SWEEP_MAIN_C),sweep) $(if $(CRASH_C),crash) \
-	$(if $(CLI_C),cli) $(if $(MODEL_MAIN_C),model)
+	$(if $(CLI_C),cli) $(if $(MODEL_MAIN_C),model) $(if $(FLEET_C),fleet)
 TOOL_PROGRAMS := $(if $(filter tools/main.c,$(TOOLS_C)),build/pawl)
 FUZZ_PROGRAMS := $(patsubst fuzz/%.c,$(B)/%,$(FUZZ_C))
 
@@ -132,7 +134,7 @@ SAY = @$(if $(QUIET),:,printf '  %-5s %s\n')
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all help deps check tidy check-header check-symbols programs sim sweep model crash mutants bench \
+.PHONY: all help deps check tidy check-header check-symbols programs sim sweep model fleet crash mutants bench \
 	fuzz fuzz-replay asan ubsan tsan clang analyze format install uninstall clean sources \
 	run-fuzz FORCE
 
@@ -188,11 +190,12 @@ $(B)/unit: $(call objects_of,$(UNIT_C) $(SIM_C) $(MODEL_C) $(ORACLE_C) $(ENGINE_
 $(B)/sim: $(call objects_of,$(SIM_MAIN_C) $(SIM_C) $(ENGINE_C))
 $(B)/sweep: $(call objects_of,$(SWEEP_MAIN_C) $(SIM_C) $(ENGINE_C))
 $(B)/model: $(call objects_of,$(MODEL_MAIN_C) $(MODEL_C) $(ENGINE_C))
+$(B)/fleet: $(call objects_of,$(FLEET_C) $(MODEL_C) $(SIM_C) $(ENGINE_C))
 $(B)/crash: $(call objects_of,$(CRASH_C) $(ENGINE_C))
 $(B)/bench: $(call objects_of,$(BENCH_C) $(ENGINE_C))
 $(B)/oracle: $(call objects_of,$(ORACLE_MAIN_C) $(ORACLE_C))
 $(B)/cli: $(call objects_of,$(CLI_C) $(ENGINE_C)) | $(B)/pawl $(B)/oracle
-$(B)/sim $(B)/sweep $(B)/model $(B)/crash $(B)/bench $(B)/oracle $(B)/cli:
+$(B)/sim $(B)/sweep $(B)/model $(B)/fleet $(B)/crash $(B)/bench $(B)/oracle $(B)/cli:
 	$(SAY) LD $@
 	@$(LINK) -o $@ $^ $(LIBS)
 
@@ -212,7 +215,7 @@ RUN_MUTANTS = $(CALL_MAKE) SEEDS='$(if $(filter file,$(origin SEEDS)),60000,$(SE
 
 ## check: everything that must hold before a commit; the last line counts
 check:
-	@$(RUN_CHECK) test tidy self-test header symbols $(PROGRAMS) canary model-canary
+	@$(RUN_CHECK) test tidy self-test header symbols $(PROGRAMS) canary model-canary fleet-canary
 
 ## tidy: the house rules that a program can check
 tidy:
@@ -263,6 +266,11 @@ sweep:
 model:
 	@$(MAKE) MODE=test QUIET=1 build/test/model
 	@build/test/model --steps $(STEPS) $(if $(SEED),--seed $(SEED))
+
+## fleet: replicas of one log in the simulator against the model; SEEDS=n seeds, SEED=s that one
+fleet:
+	@$(MAKE) MODE=test QUIET=1 build/test/fleet
+	@build/test/fleet $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
 
 ## crash: kill -9 of real processes on real files; ROUNDS=n
 crash:

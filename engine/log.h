@@ -146,4 +146,7 @@ pawl_status log_reader_payload(struct log_reader *reader, struct log_view *view,
 /* Where the next frame will be read. */
 uint64_t log_reader_lsn(const struct log_reader *reader);
 
+/* The next frame will be read at `lsn`, where one begins or will. */
+void log_reader_seek(struct log_reader *reader, uint64_t lsn);
+
 #endif

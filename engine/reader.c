@@ -44,6 +44,12 @@ uint64_t log_reader_lsn(const struct log_reader *reader) {
     return reader->lsn;
 }
 
+void log_reader_seek(struct log_reader *reader, uint64_t lsn) {
+    if (reader->file != NULL && lsn < reader->entry.first_lsn)
+        reader_leave_segment(reader);
+    reader->lsn = lsn;
+}
+
 /* The segment that holds the next frame. */
 static pawl_status reader_enter_segment(struct log_reader *reader, pawl_error *error) {
     struct log *log = reader->log;

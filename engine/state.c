@@ -638,11 +638,12 @@ void state_apply(struct state *state, const struct state_frame *frame) {
     struct reader reader = reader_over(frame->metadata, frame->metadata_bytes);
     struct record record;
     struct event event;
-    if (frame->time_us > state->time_us)
-        state->time_us = frame->time_us;
     while (record_next(&reader, &record) == PAWL_OK) {
-        if (record.kind >= RECORD_FIRST_OF_STATE && event_read(&record, &event) == PAWL_OK &&
-            !apply_event(state, &event, frame))
+        if (record.kind < RECORD_FIRST_OF_STATE)
+            continue; /* the log's own frames have the time of the wall */
+        if (frame->time_us > state->time_us)
+            state->time_us = frame->time_us;
+        if (event_read(&record, &event) == PAWL_OK && !apply_event(state, &event, frame))
             state->nonsense++;
     }
     reservation_end(state);

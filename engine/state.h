@@ -52,7 +52,7 @@ struct session {
 struct state {
     struct os *os;
     uint64_t applied_lsn; /* where the next frame begins */
-    uint64_t time_us;     /* of the newest frame */
+    uint64_t time_us;     /* of the newest frame that has records about queues */
     uint64_t epoch;
     uint64_t next_fence;
     uint64_t format;

@@ -5,6 +5,7 @@
 #include "log.h"
 #include "oracle.h"
 #include "segment.h"
+#include "swarm.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -303,51 +304,22 @@ static void judge_main(struct process *process, void *context) {
 
 /* ---- A seed ---- */
 
-static void choose_faults(struct world_options *options, struct prng *prng) {
-    /* Swarm: each kind is off in most seeds, so that others get far. */
-    static const struct {
-        enum fault fault;
-        unsigned one_in, chance_max;
-    } kinds[] = {
-        {FAULT_KILL, 2, 300},       {FAULT_KILL_IN_WRITE, 2, 3000}, {FAULT_STOP, 5, 100},
-        {FAULT_POWER, 2, 80},       {FAULT_SYNC, 4, 3000},          {FAULT_DIR_SYNC, 6, 8000},
-        {FAULT_READ, 6, 2000},      {FAULT_WRITE, 6, 2000},         {FAULT_OPEN, 6, 2000},
-        {FAULT_NAME, 6, 20000},     {FAULT_MEMORY, 6, 2000},        {FAULT_WALL_CLOCK, 4, 1000},
-        {FAULT_KILL_OTHER, 4, 200}, {FAULT_SPLIT_WRITE, 3, 30000},  {FAULT_WAKE, 4, 20000},
-        {FAULT_ORDER, 2, 50000},    {FAULT_SPACE, 6, 3000},         {FAULT_WRITE_BACK, 4, 2000},
-        {FAULT_EVICT, 4, 2000},
-    };
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        if (prng_below(prng, kinds[i].one_in) == 0)
-            options->chances[kinds[i].fault] = (unsigned)prng_between(prng, 1, kinds[i].chance_max);
-    }
-}
-
 static void choose(struct run *run, struct world_options *options) {
     static const uint64_t segments[] = {SEGMENT_BYTES_MIN, 12 * 1024, 16 * 1024, 32 * 1024,
                                         64 * 1024};
-    static const unsigned switchings[] = {200, 2000, 20000, 60000};
     struct prng *prng = &run->prng;
     run->segment_bytes = segments[prng_below(prng, 5)];
     run->reserve_bytes = prng_below(prng, 2) * 8192;
     run->payload_bytes_max = prng_below(prng, 4) == 0 ? PAYLOAD_BYTES_MAX : 3000;
     run->sync_per_100 = (unsigned)prng_below(prng, 4) * 30;
     run->operations = (size_t)prng_between(prng, 4, 40);
-    options->switching = switchings[prng_below(prng, 4)];
-    options->blocks_max = prng_below(prng, 5) == 0 ? prng_between(prng, 40, 120) : 20000;
-    options->calls_max = 4000000;
-    choose_faults(options, prng);
+    swarm_choose(options, prng);
     run->has_stops = options->chances[FAULT_STOP] > 0;
 }
 
 static void complain_of_news(struct run *run, enum world_news news) {
-    static const char *const what[] = {
-        [WORLD_STRANDED] = "somebody waits for ever",
-        [WORLD_ENDLESS] = "it does not come to an end",
-        [WORLD_BROKEN] = "the seam was misused",
-    };
-    if (news == WORLD_STRANDED || news == WORLD_ENDLESS || news == WORLD_BROKEN)
-        oracle_complain(&run->oracle, "%s %s", what[news], world_complaint(run->world));
+    if (swarm_complaint(news) != NULL)
+        oracle_complain(&run->oracle, "%s %s", swarm_complaint(news), world_complaint(run->world));
 }
 
 /* Lets everybody come to an end; who dies is replaced for a while. */
