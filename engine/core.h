@@ -33,6 +33,7 @@ struct log {
     struct os_file *active_file;
 
     struct mutex supply_mutex; /* the maintenance byte between the threads of this handle */
+    bool has_reserve;          /* the reserve was looked at; guarded by it */
 
     _Atomic uint64_t idle_lsn; /* the tail at the last upkeep */
     _Atomic uint32_t is_interrupted;

@@ -66,7 +66,8 @@ pawl_status create_check_log(struct log *log, pawl_error *error) {
     if (has_more)
         return error_at(error,
                         error_set(error, PAWL_DAMAGED,
-                                  "%s is empty, but log/ is not; restore %s from a backup",
+                                  "%s is missing or empty, and log/ is not; restore %s from a "
+                                  "backup",
                                   IDENTITY_NAME, IDENTITY_NAME),
                         IDENTITY_NAME, 0, 0);
     return PAWL_OK;

@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-enum { SUPPLY_TRIES = 64 };
+enum { SUPPLY_TRIES = 64 }; /* at least, before it is a matter of the deadline */
 
 /* Waits, without the append lock, for what tail_make_room() has asked for. */
 static pawl_status log_help_room(struct log *log, pawl_status asked, uint64_t bytes,
@@ -29,7 +29,9 @@ pawl_status log_lock(struct log *log, uint64_t bytes, enum log_class class, uint
     if (bytes > FRAME_BYTES_MAX)
         return error_set(error, PAWL_TOO_LARGE, "a frame of %llu bytes; at most %d",
                          (unsigned long long)bytes, FRAME_BYTES_MAX);
-    for (int i = 0; i < SUPPLY_TRIES; i++) {
+    for (int i = 0; i < SUPPLY_TRIES || os_clock_boot(log->os) < deadline; i++) {
+        if (i > 0 && atomic_load(&log->is_interrupted) != 0)
+            return error_set(error, PAWL_INTERRUPTED, "the wait was interrupted");
         TRY(tail_lock(log, deadline, error));
         pawl_status status = tail_make_room(log, bytes, class, error);
         if (status == PAWL_OK)
@@ -41,7 +43,7 @@ pawl_status log_lock(struct log *log, uint64_t bytes, enum log_class class, uint
             return core_failed(log, error); /* of the caller's own nothing was written */
         TRY(status);
     }
-    return error_set(error, PAWL_BUSY, "others used up the room %d times", SUPPLY_TRIES);
+    return error_set(error, PAWL_BUSY, "others used up all room until the deadline");
 }
 
 void log_unlock(struct log *log) {

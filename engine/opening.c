@@ -25,24 +25,63 @@ static const uint64_t reserve_bytes_max = UINT64_C(1) << 30;
 static const uint64_t busy_ns_max = UINT64_C(1)
                                     << 62; /* a century; added to the clock it does not wrap */
 
+static const uint64_t pause_ns_min = 1000 * 1000;
+static const uint64_t pause_ns_max = 64 * 1000 * 1000;
+
 /* ---- Files and directories ---- */
+
+static pawl_status open_log_dir(struct log *log, unsigned create, pawl_error *error) {
+    if (log->dir != NULL)
+        return PAWL_OK;
+    const int failed =
+        os_dir_open_at(log->os, log->store_dir, "log", OS_OPEN_READ | create, &log->dir);
+    if (failed == ENOENT)
+        return error_at(error, error_set(error, PAWL_DAMAGED, "the directory log/ is missing"),
+                        "log", 0, 0);
+    if (failed != 0)
+        return error_os(error, failed, "log", 0, "cannot open log/");
+    return PAWL_OK;
+}
+
+/* Without a whole identity nothing may stand in log/ but what a creation that died leaves. */
+static pawl_status open_check_log(struct log *log, pawl_error *error) {
+    if (log->dir == NULL) {
+        const int failed = os_dir_open_at(log->os, log->store_dir, "log", OS_OPEN_READ, &log->dir);
+        if (failed == ENOENT)
+            return PAWL_OK;
+        if (failed != 0)
+            return error_os(error, failed, "log", 0, "cannot open log/");
+    }
+    return create_check_log(log, error);
+}
+
+static int open_identity_file(struct log *log, unsigned create) {
+    return os_file_open(log->os, log->store_dir, IDENTITY_NAME,
+                        OS_OPEN_READ | OS_OPEN_WRITE | create, &log->slots.identity);
+}
 
 static pawl_status open_files(struct log *log, const char *path, pawl_error *error) {
     const unsigned create = log->options.create ? OS_OPEN_CREATE : 0;
-    int failed = os_dir_open(log->os, path, OS_OPEN_READ | create, &log->store_dir);
+    int failed = os_dir_open(log->os, path, OS_OPEN_READ | OS_OPEN_WRITE | create, &log->store_dir);
     if (failed == ENOENT && create == 0)
         return error_set(error, PAWL_NO_STORE, "there is no store at %.200s", path);
     if (failed != 0)
         return error_os(error, failed, NULL, 0, "cannot %s the directory %.200s",
                         create == 0 ? "open" : "make", path);
-    failed = os_file_open(log->os, log->store_dir, IDENTITY_NAME, OS_OPEN_READ | OS_OPEN_WRITE,
-                          &log->slots.identity);
+    failed = open_identity_file(log, 0);
+    if (failed == ENOENT) {
+        const pawl_status status = open_check_log(log, error);
+        /* Made by somebody else meanwhile, it came before what stands in log/. */
+        if (status == PAWL_DAMAGED)
+            failed = open_identity_file(log, 0);
+        if (status != PAWL_OK && failed != 0)
+            return status;
+    }
     if (failed == ENOENT && create == 0)
         return error_set(error, PAWL_NO_STORE, "there is no store at %.200s", path);
     if (failed == ENOENT) {
         TRY(create_check_empty(log, error));
-        failed = os_file_open(log->os, log->store_dir, IDENTITY_NAME,
-                              OS_OPEN_READ | OS_OPEN_WRITE | OS_OPEN_CREATE, &log->slots.identity);
+        failed = open_identity_file(log, create);
     }
     if (failed != 0)
         return error_os(error, failed, IDENTITY_NAME, 0, "cannot open %s", IDENTITY_NAME);
@@ -62,17 +101,6 @@ static pawl_status open_settle_identity(struct log *log, pawl_error *error) {
     return PAWL_OK;
 }
 
-static pawl_status open_log_dir(struct log *log, unsigned create, pawl_error *error) {
-    const int failed =
-        os_dir_open_at(log->os, log->store_dir, "log", OS_OPEN_READ | create, &log->dir);
-    if (failed == ENOENT)
-        return error_at(error, error_set(error, PAWL_DAMAGED, "the directory log/ is missing"),
-                        "log", 0, 0);
-    if (failed != 0)
-        return error_os(error, failed, "log", 0, "cannot open log/");
-    return PAWL_OK;
-}
-
 static pawl_status open_identity(struct log *log, const char *path, struct log_opening *opening,
                                  pawl_error *error) {
     struct identity_copies copies;
@@ -82,22 +110,13 @@ static pawl_status open_identity(struct log *log, const char *path, struct log_o
         return open_log_dir(log, 0, error);
     if (copies.verdict != IDENTITY_BLANK && copies.verdict != IDENTITY_BROKEN)
         return status;
-    /* A creation that died while it wrote identity has left nothing in log/ that was promised. */
-    if (copies.verdict == IDENTITY_BROKEN) {
-        pawl_error other;
-        pawl_status found = open_log_dir(log, 0, &other);
-        if (found == PAWL_OK)
-            found = create_check_log(log, &other);
-        if (found != PAWL_OK && found != PAWL_DAMAGED && error != NULL)
-            *error = other;
-        if (found != PAWL_OK)
-            return found;
-    }
+    if (copies.verdict == IDENTITY_BROKEN)
+        TRY(open_log_dir(log, 0, error));
+    TRY(open_check_log(log, error));
     if (!log->options.create)
         return error_set(error, PAWL_NO_STORE, "the store at %.200s was never finished", path);
     if (log->dir == NULL)
         TRY(open_log_dir(log, OS_OPEN_CREATE, error));
-    TRY(create_check_log(log, error));
     TRY(create_store(log, path, error));
     opening->was_created = true;
     return PAWL_OK;
@@ -281,6 +300,7 @@ static pawl_status open_inside(struct log *log, const char *path, struct log_ope
     unsigned held_slot;
     TRY(slots_are_free(&log->slots, &is_alone, &held_slot, error));
     opening->was_alone = is_alone;
+    TRY(slots_hold(&log->slots, log->store_dir, is_alone, error));
     if (is_alone)
         TRY(open_settle_identity(log, error));
     TRY(open_identity(log, path, opening, error));
@@ -297,8 +317,20 @@ static pawl_status open_inside(struct log *log, const char *path, struct log_ope
     return PAWL_OK;
 }
 
-pawl_status log_open(struct os *os, const char *path, const struct log_options *options,
-                     struct log **ret_log, struct log_opening *ret_opening, pawl_error *error) {
+static pawl_status open_check_options(const struct log_options *options, pawl_error *error) {
+    if (options->segment_bytes < SEGMENT_BYTES_MIN)
+        return error_set(error, PAWL_INVALID, "segments of %llu bytes; at least %d",
+                         (unsigned long long)options->segment_bytes, SEGMENT_BYTES_MIN);
+    if (options->reserve_bytes > reserve_bytes_max)
+        return error_set(error, PAWL_INVALID, "a reserve of %llu bytes; at most %llu",
+                         (unsigned long long)options->reserve_bytes,
+                         (unsigned long long)reserve_bytes_max);
+    return PAWL_OK;
+}
+
+static pawl_status open_once(struct os *os, const char *path, const struct log_options *options,
+                             uint64_t deadline, struct log **ret_log,
+                             struct log_opening *ret_opening, pawl_error *error) {
     struct log_opening opening = {0};
     struct log *log = os_allocate(os, sizeof *log);
     if (log == NULL)
@@ -306,24 +338,10 @@ pawl_status log_open(struct os *os, const char *path, const struct log_options *
     log->os = os;
     log->slots.os = os;
     log->options = *options;
-    if (log->options.segment_bytes == 0)
-        log->options.segment_bytes = segment_bytes_default;
-    if (log->options.busy_ns > busy_ns_max)
-        log->options.busy_ns = busy_ns_max;
     chain_init(&log->chain, os, NULL, &log->identity);
-    pawl_status status = PAWL_OK;
-    if (log->options.segment_bytes < SEGMENT_BYTES_MIN)
-        status = error_set(error, PAWL_INVALID, "segments of %llu bytes; at least %d",
-                           (unsigned long long)log->options.segment_bytes, SEGMENT_BYTES_MIN);
-    if (status == PAWL_OK && log->options.reserve_bytes > reserve_bytes_max)
-        status = error_set(error, PAWL_INVALID, "a reserve of %llu bytes; at most %llu",
-                           (unsigned long long)log->options.reserve_bytes,
-                           (unsigned long long)reserve_bytes_max);
+    pawl_status status = open_files(log, path, error);
     if (status == PAWL_OK)
-        status = open_files(log, path, error);
-    if (status == PAWL_OK)
-        status = slots_take_door(&log->slots, log->store_dir,
-                                 os_clock_boot(os) + log->options.busy_ns, error);
+        status = slots_take_door(&log->slots, log->store_dir, deadline, error);
     if (status == PAWL_OK) {
         status = open_inside(log, path, &opening, error);
         if (status == PAWL_OK && !log->options.exclusive)
@@ -336,6 +354,26 @@ pawl_status log_open(struct os *os, const char *path, const struct log_options *
     *ret_log = log;
     *ret_opening = opening;
     return PAWL_OK;
+}
+
+pawl_status log_open(struct os *os, const char *path, const struct log_options *options,
+                     struct log **ret_log, struct log_opening *ret_opening, pawl_error *error) {
+    struct log_options all = *options;
+    if (all.segment_bytes == 0)
+        all.segment_bytes = segment_bytes_default;
+    if (all.busy_ns > busy_ns_max)
+        all.busy_ns = busy_ns_max;
+    TRY(open_check_options(&all, error));
+    const uint64_t deadline = os_clock_boot(os) + all.busy_ns;
+    uint64_t pause_ns = pause_ns_min;
+    for (;;) {
+        const pawl_status status = open_once(os, path, &all, deadline, ret_log, ret_opening, error);
+        if (status != PAWL_BUSY || os_clock_boot(os) >= deadline)
+            return status;
+        /* Nothing is held meanwhile: whoever is to make way needs the door for it. */
+        os_pause(os, pause_ns);
+        pause_ns = pause_ns * 2 > pause_ns_max ? pause_ns_max : pause_ns * 2;
+    }
 }
 
 /* With the door held: the last one out marks the log as closed. */

@@ -94,6 +94,7 @@ struct os_ops {
                        struct os_dir **ret_dir);
     int (*dir_list)(struct os *os, struct os_dir *dir, os_visit visit, void *context);
     int (*dir_sync)(struct os *os, struct os_dir *dir);
+    int (*dir_hold)(struct os *os, struct os_dir *dir, bool is_alone);
     void (*dir_close)(struct os *os, struct os_dir *dir);
 
     int (*file_open)(struct os *os, struct os_dir *dir, const char *name, unsigned how,
@@ -141,7 +142,8 @@ struct os {
     const struct os_ops *ops;
 };
 
-/* Directories. CREATE makes the directory (mode 0700 whatever the umask) and does not sync its
+/* Directories. WRITE says that files will be made in it, and is refused with EACCES to all but its
+ * owner and root. CREATE makes the directory (mode 0700 whatever the umask) and does not sync its
  * parent. A symbolic link as the last component is refused with ELOOP. EXCLUSIVE as for files. */
 static inline int os_dir_open(struct os *os, const char *path, unsigned how,
                               struct os_dir **ret_dir) {
@@ -160,6 +162,13 @@ static inline int os_dir_list(struct os *os, struct os_dir *dir, os_visit visit,
 
 static inline int os_dir_sync(struct os *os, struct os_dir *dir) {
     return os->ops->dir_sync(os, dir);
+}
+
+/* Holds the directory beside others, or so that nobody else holds it. EAGAIN: others are in the
+ * way; what this open held before it may then hold no longer. Over with os_dir_close() and the
+ * process. */
+static inline int os_dir_hold(struct os *os, struct os_dir *dir, bool is_alone) {
+    return os->ops->dir_hold(os, dir, is_alone);
 }
 
 static inline void os_dir_close(struct os *os, struct os_dir *dir) {

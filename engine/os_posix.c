@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -81,24 +82,55 @@ static bool is_link(int at, const char *path) {
     return fstatat(at, path, &found, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(found.st_mode);
 }
 
+/* Gives what this call has made the owner and the group of the directory it was made in, so that
+ * root works on a store without locking its owner out. */
+static int owner_pass_on(int dir, int made) {
+    struct stat parent, found;
+    if (fstat(dir, &parent) != 0 || fstat(made, &found) != 0)
+        return errno;
+    if (parent.st_uid == found.st_uid && (parent.st_gid == found.st_gid || geteuid() != 0))
+        return 0;
+    return fchown(made, parent.st_uid, parent.st_gid) == 0 ? 0 : errno;
+}
+
+/* Of what was opened: is it as it should be, and ours? */
+static int dir_check_opened(const struct os_dir *dir, int at, unsigned how, bool made) {
+    struct stat found;
+    if (made && at != AT_FDCWD)
+        return owner_pass_on(at, dir->descriptor.number);
+    if ((how & OS_OPEN_WRITE) == 0 || geteuid() == 0)
+        return 0;
+    if (fstat(dir->descriptor.number, &found) != 0)
+        return errno;
+    return found.st_uid == geteuid() ? 0 : EACCES;
+}
+
+/* Before the open, which a harsh umask would have made fail. */
+static int dir_make(int at, const char *path, unsigned how, bool *ret_made) {
+    *ret_made = mkdirat(at, path, MODE_DIR) == 0;
+    if (!*ret_made)
+        return errno == EEXIST && (how & OS_OPEN_EXCLUSIVE) == 0 ? 0 : errno;
+    return fchmodat(at, path, MODE_DIR, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno;
+}
+
 static int dir_open_any(int at, const char *path, unsigned how, struct os_dir **ret_dir) {
     if ((how & OS_OPEN_EXCLUSIVE) != 0 && (how & OS_OPEN_CREATE) == 0)
         return EINVAL;
     struct os_dir *dir = calloc(1, sizeof *dir);
     if (dir == NULL)
         return ENOMEM;
-    int error = 0;
-    if ((how & OS_OPEN_CREATE) != 0) {
-        if (mkdirat(at, path, MODE_DIR) != 0)
-            error = errno == EEXIST && (how & OS_OPEN_EXCLUSIVE) == 0 ? 0 : errno;
-        else if (fchmodat(at, path, MODE_DIR, AT_SYMLINK_NOFOLLOW) != 0)
-            error = errno; /* before the open, which a harsh umask would have made fail */
-    }
+    bool made = false;
+    int error = (how & OS_OPEN_CREATE) != 0 ? dir_make(at, path, how, &made) : 0;
     if (error == 0)
         error = descriptor_open(&dir->descriptor, at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
     /* Of a link Linux says here that it is no directory. */
     if (error == ENOTDIR && is_link(at, path))
         error = ELOOP;
+    if (error == 0) {
+        error = dir_check_opened(dir, at, how, made);
+        if (error != 0)
+            (void)descriptor_close(&dir->descriptor); /* nothing was written through it */
+    }
     if (error != 0) {
         free(dir);
         return error;
@@ -162,6 +194,18 @@ static int dir_sync(struct os *os, struct os_dir *dir) {
     return fsync(dir->descriptor.number) == 0 ? 0 : errno;
 }
 
+/* flock(), not a byte lock: a directory can't be opened for writing. */
+static int dir_hold(struct os *os, struct os_dir *dir, bool is_alone) {
+    (void)os;
+    int result;
+    do
+        result = flock(dir->descriptor.number, (is_alone ? LOCK_EX : LOCK_SH) | LOCK_NB);
+    while (result != 0 && errno == EINTR);
+    if (result == 0)
+        return 0;
+    return errno == EWOULDBLOCK ? EAGAIN : errno;
+}
+
 static void dir_close(struct os *os, struct os_dir *dir) {
     (void)os;
     (void)descriptor_close(&dir->descriptor); /* nothing is written through a directory */
@@ -191,17 +235,6 @@ static int file_open_or_make(struct os_file *file, int at, const char *name, uns
     }
     /* What Linux says of a directory, and of a pipe or a socket at whose other end nobody is. */
     return error == EISDIR || error == ENXIO ? EINVAL : error;
-}
-
-/* Gives what this call has made the owner and the group of the directory it was made in, so that
- * root works on a store without locking its owner out. */
-static int owner_pass_on(int dir, int made) {
-    struct stat parent, found;
-    if (fstat(dir, &parent) != 0 || fstat(made, &found) != 0)
-        return errno;
-    if (parent.st_uid == found.st_uid && (parent.st_gid == found.st_gid || geteuid() != 0))
-        return 0;
-    return fchown(made, parent.st_uid, parent.st_gid) == 0 ? 0 : errno;
 }
 
 static int file_check_opened(const struct os_file *file, int dir, bool made) {
@@ -503,6 +536,7 @@ static const struct os_ops posix_ops = {
     .dir_open_at = dir_open_at,
     .dir_list = dir_list,
     .dir_sync = dir_sync,
+    .dir_hold = dir_hold,
     .dir_close = dir_close,
     .file_open = file_open,
     .file_close = file_close,

@@ -13,8 +13,8 @@
  * What it is not: a decision what to append.
  *
  * Invariants
- * R1  The state is what applying all frames below state.applied_lsn in turn gives. A call that fails
- *     leaves it at such a position.
+ * R1  The state is what applying all frames below state.applied_lsn in turn gives. A call that
+ *     fails leaves it at such a position.
  *
  * R2  Between replica_lock() and replica_unlock() nothing is in the log that is not applied.
  *
@@ -43,8 +43,9 @@ void replica_close(struct replica *replica);
  * PAWL_FAILED, PAWL_FORKED: it got as far as it could, and may be asked again. */
 pawl_status replica_catch_up(struct replica *replica, pawl_error *error);
 
-/* Catches up, takes the append lock with room for frames of `bytes` in all, and catches up with what
- * came meanwhile. What log_lock() and replica_catch_up() answer; nothing is held on failure. */
+/* Catches up, takes the append lock with room for frames of `bytes` in all, and catches up with
+ * what came meanwhile. What log_lock() and replica_catch_up() answer; nothing is held on failure.
+ */
 pawl_status replica_lock(struct replica *replica, uint64_t bytes, enum log_class class,
                          uint64_t deadline, pawl_error *error);
 void replica_unlock(struct replica *replica);

@@ -116,12 +116,32 @@ static pawl_status segment_fill(struct os *os, struct os_file *file, const char 
     return PAWL_OK;
 }
 
+int segment_open_own(struct os *os, struct os_dir *dir, const char *name,
+                     struct os_file **ret_file) {
+    struct os_file *file;
+    struct os_stat stat = {0};
+    int failed = os_file_open(os, dir, name, OS_OPEN_READ | OS_OPEN_WRITE | OS_OPEN_CREATE, &file);
+    if (failed != 0)
+        return failed;
+    failed = os_file_stat(os, file, &stat);
+    if (failed == 0 && stat.links <= 1) {
+        *ret_file = file;
+        return 0;
+    }
+    (void)os_file_close(os, file); /* nothing was written through it */
+    if (failed == 0)
+        failed = os_unlink(os, dir, name);
+    return failed != 0 ? failed
+                       : os_file_open(os, dir, name, OS_OPEN_READ | OS_OPEN_WRITE | OS_OPEN_CREATE,
+                                      ret_file);
+}
+
 pawl_status segment_make(struct os *os, struct os_dir *dir, const struct segment_header *header,
                          uint64_t secret, uint64_t data_bytes, pawl_error *error) {
     char name[SEGMENT_NAME_BYTES];
     segment_name(header->ordinal, name);
     struct os_file *file;
-    int failed = os_file_open(os, dir, name, OS_OPEN_READ | OS_OPEN_WRITE | OS_OPEN_CREATE, &file);
+    int failed = segment_open_own(os, dir, name, &file);
     if (failed != 0)
         return error_os(error, failed, name, 0, "cannot create segment %s", name);
     /* What an interrupted making left is not trusted to be zero. */

@@ -79,6 +79,12 @@ enum segment_verdict segment_read_header(const uint8_t *block, size_t count,
                                          const uint8_t uuid[SEGMENT_UUID_BYTES], uint64_t secret,
                                          struct segment_header *ret_header);
 
+/* Opens a file of log/ that will be written anew, making it if it is missing. One that has a second
+ * name elsewhere, as in a backup, is let go of and made again: what that name shows stays. An
+ * errno. */
+int segment_open_own(struct os *os, struct os_dir *dir, const char *name,
+                     struct os_file **ret_file);
+
 /* Makes the file durable with its header and `data_bytes` of zeros behind it; its name is the
  * caller's to sync. A file of that name is made again from nothing. On failure the name may be left
  * behind with a file that segment_read_header() finds ABSENT or that holds no frame. */

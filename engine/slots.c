@@ -85,6 +85,20 @@ pawl_status slots_are_free(struct slots *slots, bool *ret_free, unsigned *ret_sl
     return PAWL_OK;
 }
 
+pawl_status slots_hold(struct slots *slots, struct os_dir *dir, bool is_alone, pawl_error *error) {
+    int failed = is_alone ? os_dir_hold(slots->os, dir, true) : 0;
+    if (failed == 0)
+        failed = os_dir_hold(slots->os, dir, false);
+    if (failed == EAGAIN)
+        return error_set(error, PAWL_BUSY,
+                         "others have the store open and hold another file %s: it was replaced; "
+                         "close the store everywhere first",
+                         IDENTITY_NAME);
+    if (failed != 0)
+        return error_os(error, failed, NULL, 0, "cannot lock the store's directory");
+    return PAWL_OK;
+}
+
 pawl_status slots_find_door(struct slots *slots, bool *ret_held, pawl_error *error) {
     uint64_t held;
     const int failed = os_lock_find(slots->os, slots->identity, BYTE_DOOR, 1, &held);
@@ -134,7 +148,9 @@ pawl_status slots_take(struct slots *slots, struct shared *shared, pawl_error *e
         slots->self = shared_owner_make(i, atomic_load(&shared->slots[i].generation));
         return PAWL_OK;
     }
-    return error_set(error, PAWL_BUSY, "all %d sessions of the store are taken", SHARED_SLOTS);
+    return error_set(error, PAWL_BUSY,
+                     "all %d sessions of the store are taken, the first by process %u",
+                     SHARED_SLOTS, atomic_load(&shared->slots[0].pid));
 }
 
 bool slots_owner_is_dead(struct slots *slots, shared_owner owner) {

@@ -42,6 +42,12 @@ pawl_status slots_are_free(struct slots *slots, bool *ret_free, unsigned *ret_sl
 /* Does anybody hold the door? For who looks only; the answer may be old when it comes. */
 pawl_status slots_find_door(struct slots *slots, bool *ret_held, pawl_error *error);
 
+/* Holds the store's directory, which everybody does who has the store open; `is_alone` asks for
+ * being the only one, and then goes on beside others. PAWL_BUSY: others are in whose locks are not
+ * seen, because `identity` was replaced since they opened it; or one that is dying is not gone yet.
+ */
+pawl_status slots_hold(struct slots *slots, struct os_dir *dir, bool is_alone, pawl_error *error);
+
 /* Takes a free slot; PAWL_BUSY when all are held. The door must be held. Closing the file gives it
  * up, as does the end of the process. */
 pawl_status slots_take(struct slots *slots, struct shared *shared, pawl_error *error);

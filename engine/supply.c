@@ -164,6 +164,9 @@ static pawl_status supply_look(struct log *log, uint64_t ordinal, struct supply_
                                    start.predecessor == atomic_load(&log->shared->active_ordinal);
         ret_file->state =
             verdict == CHAIN_START_NONE || is_begun_here ? SUPPLY_BLANK : SUPPLY_OCCUPIED;
+        /* It has a second name elsewhere: it is made anew. */
+        if (ret_file->state == SUPPLY_BLANK && stat.links > 1)
+            ret_file->state = SUPPLY_MISSING;
         ret_file->bytes = stat.bytes;
     }
     (void)os_file_close(log->os, file); /* only read */
@@ -272,7 +275,8 @@ static pawl_status reserve_convert(struct log *log, const char *from, uint64_t o
     const struct segment_header header = supply_header(log, ordinal, SEGMENT_RESERVE);
     struct os_stat stat = {0};
     failed = os_file_stat(log->os, file, &stat);
-    const bool is_enough = failed == 0 && stat.bytes >= SEGMENT_DATA_AT + data_bytes;
+    const bool is_enough =
+        failed == 0 && stat.bytes >= SEGMENT_DATA_AT + data_bytes && stat.links <= 1;
     if (is_enough) {
         failed = segment_write_header(log->os, file, &header, log->identity.secret);
         if (failed == 0 && STEP_IS_ON(STEP_RESERVE_SYNC_HEADER))
@@ -335,14 +339,16 @@ pawl_status supply_refill_reserve(struct log *log, pawl_error *error) {
         return PAWL_OK;
     for (int i = 0; i < SEGMENT_RESERVES; i++) {
         struct os_file *file;
-        int failed = os_file_open(log->os, log->dir, segment_reserve_names[i],
-                                  OS_OPEN_READ | OS_OPEN_WRITE | OS_OPEN_CREATE, &file);
+        int failed = segment_open_own(log->os, log->dir, segment_reserve_names[i], &file);
         if (failed != 0)
             return error_os(error, failed, segment_reserve_names[i], 0, "cannot make the reserve");
         const uint64_t wanted = SEGMENT_DATA_AT + round_up(log->options.reserve_bytes);
         struct os_stat stat = {0};
         failed = os_file_stat(log->os, file, &stat);
-        const bool is_missing = failed == 0 && stat.bytes < wanted;
+        /* A copy may have left the zeros out. Seen once, for where the system stores zeros as
+         * nothing they stay so. */
+        const bool is_sparse = !log->has_reserve && stat.allocated_bytes < wanted;
+        const bool is_missing = failed == 0 && (stat.bytes < wanted || is_sparse);
         if (is_missing)
             failed = os_file_zero_fill(log->os, file, 0, wanted);
         if (is_missing && failed != 0)
@@ -352,6 +358,7 @@ pawl_status supply_refill_reserve(struct log *log, pawl_error *error) {
         if (failed != 0)
             return error_os(error, failed, segment_reserve_names[i], 0, "cannot make the reserve");
     }
+    log->has_reserve = true;
     return PAWL_OK;
 }
 

@@ -127,17 +127,17 @@ static pawl_status verify_open_identity(struct verify *verify, const char *path,
     return error_set(error, PAWL_NO_STORE, "the store at %.200s was never finished", path);
 }
 
-static pawl_status verify_open_identity_file(struct verify *verify, const char *path,
-                                             pawl_error *error) {
+static pawl_status verify_open_identity_file(struct verify *verify, pawl_error *error) {
     const int failed = os_file_open(verify->os, verify->store_dir, IDENTITY_NAME, OS_OPEN_READ,
                                     &verify->slots.identity);
-    if (failed == ENOENT)
-        return error_set(error, PAWL_NO_STORE, "there is no store at %.200s", path);
-    if (failed != 0 && !verify_is_no_file(failed))
+    if (failed != 0 && failed != ENOENT && !verify_is_no_file(failed))
         return error_os(error, failed, IDENTITY_NAME, 0, "cannot open %s", IDENTITY_NAME);
     if (failed != 0)
-        verify->identity_wrong = verify_finding_of(
-            WALK_DAMAGE, IDENTITY_NAME, 0, "not a regular file; without it nothing can be read");
+        verify->identity_wrong =
+            verify_finding_of(WALK_DAMAGE, IDENTITY_NAME, 0,
+                              failed == ENOENT ? "missing; without it nothing can be read"
+                                               : "not a regular file; without it nothing can be "
+                                                 "read");
     return PAWL_OK;
 }
 
@@ -161,7 +161,7 @@ static pawl_status verify_open_parts(struct verify *verify, const char *path, pa
         return error_set(error, PAWL_NO_STORE, "there is no store at %.200s", path);
     if (failed != 0)
         return error_os(error, failed, NULL, 0, "cannot open the store at %.200s", path);
-    TRY(verify_open_identity_file(verify, path, error));
+    TRY(verify_open_identity_file(verify, error));
     verify_open_log(verify);
     return verify_open_identity(verify, path, error);
 }

@@ -332,7 +332,11 @@ static pawl_status walk_successor(struct walk *walk, struct look_file *ret_file,
 static pawl_status walk_follow_in(struct walk *walk, const struct look_file *file,
                                   uint64_t first_lsn, uint64_t lsn, pawl_error *error) {
     struct window window;
-    TRY(look_open(walk->os, walk->dir, file->ordinal, OS_OPEN_READ, &window, error));
+    const pawl_status found =
+        look_open(walk->os, walk->dir, file->ordinal, OS_OPEN_READ, &window, error);
+    if (found == PAWL_NOT_FOUND)
+        return error_as(error, PAWL_DAMAGED); /* it is in the log, and was there before */
+    TRY(found);
     struct walk_place place = {
         .window = &window,
         .file = file,

@@ -2,7 +2,7 @@
 #include "fleet.h"
 #include "seeds.h"
 
-enum { CANARY_SEEDS = 50 };
+enum { CANARY_SEEDS = 1000 };
 
 struct totals {
     uint64_t calls, frames, lost, openings, recoveries, compared, adopted, given_up;

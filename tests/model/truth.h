@@ -1,9 +1,9 @@
 /* truth: the model beside a log that can lose its end.
  *
  * The frames that are in the log, as the generator drew them, and the model as of the last of them.
- * A frame is drawn, then tried; the log takes it, refuses it, or nobody knows, because whoever tried
- * it has died. A recovery can take the last ones back. The model goes forward only, so to go back it
- * is made anew from the draws.
+ * A frame is drawn, then tried; the log takes it, refuses it, or nobody knows, because whoever
+ * tried it has died. A recovery can take the last ones back. The model goes forward only, so to go
+ * back it is made anew from the draws.
  */
 #ifndef PAWL_TESTS_MODEL_TRUTH_H
 #define PAWL_TESTS_MODEL_TRUTH_H

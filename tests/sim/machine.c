@@ -1,15 +1,13 @@
 /* The calls of the seam over a simulated disk, with whatever the seed lets go wrong. */
 #include "machine.h"
 
+#include "locks.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { BLOCK_MAGIC = 0x50574c42 };
-
-static struct process *process_of(struct os *os) {
-    return (struct process *)(void *)os;
-}
 
 /* Another process that is not dead; NULL when there is none. */
 static struct process *draw_other(struct world *world, const struct process *process) {
@@ -23,9 +21,7 @@ static struct process *draw_other(struct world *world, const struct process *pro
     return count == 0 ? NULL : others[prng_below(&world->faults, count)];
 }
 
-/* What may happen between any two calls: time passes, and the seed may kill, stop, or let another
- * go on. Does not return when this process is dead. */
-static void pass(struct process *process) {
+void machine_pass(struct process *process) {
     struct world *world = process->world;
     if (world->current == NULL)
         return; /* cleaning up, outside of the simulated time */
@@ -54,8 +50,7 @@ static void pass(struct process *process) {
         world_yield(world);
 }
 
-/* The errno with which a sweep wants this call to fail, or 0. */
-static int swept(struct world *world, enum call call) {
+int machine_swept(struct world *world, enum call call) {
     const uint64_t number = ++world->fail[call].count;
     const uint64_t wanted = world->fail[call].number;
     if (wanted == 0 || number < wanted || (number > wanted && !world->fail[call].for_ever))
@@ -63,8 +58,8 @@ static int swept(struct world *world, enum call call) {
     return world->fail[call].os_errno;
 }
 
-static int note(struct process *process, unsigned call, int inode, uint64_t offset, uint64_t bytes,
-                int result) {
+int machine_note(struct process *process, unsigned call, int inode, uint64_t offset, uint64_t bytes,
+                 int result) {
     world_trace(process->world, process, call, inode, offset, bytes, result);
     return result;
 }
@@ -114,10 +109,10 @@ static int create(struct process *process, int dir, const char *name, bool is_di
 
 static int dir_open_at(struct os *os, struct os_dir *parent, const char *name, unsigned how,
                        struct os_dir **ret_dir) {
-    struct process *process = process_of(os);
+    struct process *process = machine_process(os);
     struct disk *disk = &process->world->disk;
-    pass(process);
-    int failed = swept(process->world, CALL_DIR_OPEN);
+    machine_pass(process);
+    int failed = machine_swept(process->world, CALL_DIR_OPEN);
     int inode = disk_lookup(disk, parent->inode, name);
     if (failed == 0 && world_meets(process->world, FAULT_OPEN))
         failed = EMFILE;
@@ -131,11 +126,11 @@ static int dir_open_at(struct os *os, struct os_dir *parent, const char *name, u
         failed = create(process, parent->inode, name, true, &inode);
     if (failed == 0)
         failed = dir_take(process, inode, ret_dir);
-    return note(process, CALL_DIR_OPEN, inode, 0, 0, failed);
+    return machine_note(process, CALL_DIR_OPEN, inode, 0, 0, failed);
 }
 
 static int dir_open(struct os *os, const char *path, unsigned how, struct os_dir **ret_dir) {
-    struct process *process = process_of(os);
+    struct process *process = machine_process(os);
     struct disk *disk = &process->world->disk;
     const char *slash = strrchr(path, '/');
     const char *name = slash == NULL ? path : slash + 1;
@@ -145,27 +140,27 @@ static int dir_open(struct os *os, const char *path, unsigned how, struct os_dir
     if (slash != NULL)
         memcpy(parent_path, path, (size_t)(slash - path));
     if (*name == '\0' || strcmp(name, ".") == 0) {
-        pass(process);
-        int failed = swept(process->world, CALL_DIR_OPEN);
+        machine_pass(process);
+        int failed = machine_swept(process->world, CALL_DIR_OPEN);
         const int inode = walk_to(disk, path);
         if (failed == 0 && inode < 0)
             failed = ENOENT;
         if (failed == 0)
             failed = dir_take(process, inode, ret_dir);
-        return note(process, CALL_DIR_OPEN, -1, 0, 0, failed);
+        return machine_note(process, CALL_DIR_OPEN, -1, 0, 0, failed);
     }
     struct os_dir parent = {process, walk_to(disk, parent_path)};
     return parent.inode < 0 ? ENOENT : dir_open_at(os, &parent, name, how, ret_dir);
 }
 
 static int dir_list(struct os *os, struct os_dir *dir, os_visit visit, void *context) {
-    struct process *process = process_of(os);
+    struct process *process = machine_process(os);
     const struct disk *disk = &process->world->disk;
-    pass(process);
-    int failed = swept(process->world, CALL_DIR_LIST);
+    machine_pass(process);
+    int failed = machine_swept(process->world, CALL_DIR_LIST);
     if (failed == 0 && world_meets(process->world, FAULT_READ))
         failed = EIO;
-    (void)note(process, CALL_DIR_LIST, dir->inode, 0, 0, failed);
+    (void)machine_note(process, CALL_DIR_LIST, dir->inode, 0, 0, failed);
     /* From a copy, since a visit may allocate and so let others run. */
     static char names[DISK_NAMES_MAX][DISK_NAME_BYTES];
     size_t count = 0;
@@ -185,19 +180,20 @@ static int dir_list(struct os *os, struct os_dir *dir, os_visit visit, void *con
 }
 
 static int dir_sync(struct os *os, struct os_dir *dir) {
-    struct process *process = process_of(os);
-    pass(process);
-    int failed = swept(process->world, CALL_DIR_SYNC);
+    struct process *process = machine_process(os);
+    machine_pass(process);
+    int failed = machine_swept(process->world, CALL_DIR_SYNC);
     if (failed == 0 && world_meets(process->world, FAULT_DIR_SYNC))
         failed = EIO;
     if (failed == 0)
         disk_sync_dir(&process->world->disk, dir->inode);
-    (void)note(process, CALL_DIR_SYNC, dir->inode, 0, 0, failed);
-    pass(process);
+    (void)machine_note(process, CALL_DIR_SYNC, dir->inode, 0, 0, failed);
+    machine_pass(process);
     return failed;
 }
 
 static void dir_close(struct os *os, struct os_dir *dir) {
+    locks_drop_hold(machine_process(os)->world, dir);
     os->ops->release(os, dir, sizeof *dir);
 }
 
@@ -205,10 +201,10 @@ static void dir_close(struct os *os, struct os_dir *dir) {
 
 static int file_open(struct os *os, struct os_dir *dir, const char *name, unsigned how,
                      struct os_file **ret_file) {
-    struct process *process = process_of(os);
+    struct process *process = machine_process(os);
     struct disk *disk = &process->world->disk;
-    pass(process);
-    int failed = swept(process->world, CALL_FILE_OPEN);
+    machine_pass(process);
+    int failed = machine_swept(process->world, CALL_FILE_OPEN);
     int inode = disk_lookup(disk, dir->inode, name);
     if (failed == 0 && world_meets(process->world, FAULT_OPEN))
         failed = EMFILE;
@@ -236,20 +232,13 @@ static int file_open(struct os *os, struct os_dir *dir, const char *name, unsign
         disk_open(disk, inode);
         *ret_file = file;
     }
-    return note(process, CALL_FILE_OPEN, inode, 0, 0, failed);
-}
-
-static void locks_drop(struct world *world, const struct os_file *file, uint64_t byte, bool all) {
-    for (size_t i = world->lock_count; i > 0; i--) {
-        if (world->locks[i - 1].file == file && (all || world->locks[i - 1].byte == byte))
-            world->locks[i - 1] = world->locks[--world->lock_count];
-    }
+    return machine_note(process, CALL_FILE_OPEN, inode, 0, 0, failed);
 }
 
 static int file_close(struct os *os, struct os_file *file) {
-    struct process *process = process_of(os);
-    pass(process);
-    const int failed = swept(process->world, CALL_FILE_CLOSE);
+    struct process *process = machine_process(os);
+    machine_pass(process);
+    const int failed = machine_swept(process->world, CALL_FILE_CLOSE);
     struct os_file **at = &process->files;
     while (*at != NULL && *at != file)
         at = &(*at)->next;
@@ -258,17 +247,17 @@ static int file_close(struct os *os, struct os_file *file) {
         return EBADF;
     }
     *at = file->next;
-    locks_drop(process->world, file, 0, true);
-    (void)note(process, CALL_FILE_CLOSE, file->inode, 0, 0, failed);
+    locks_drop_all(process->world, file);
+    (void)machine_note(process, CALL_FILE_CLOSE, file->inode, 0, 0, failed);
     disk_close(&process->world->disk, file->inode);
     free(file);
     return failed;
 }
 
 static int file_stat(struct os *os, struct os_file *file, struct os_stat *ret_stat) {
-    struct process *process = process_of(os);
-    pass(process);
-    const int failed = swept(process->world, CALL_FILE_STAT);
+    struct process *process = machine_process(os);
+    machine_pass(process);
+    const int failed = machine_swept(process->world, CALL_FILE_STAT);
     if (failed == 0)
         *ret_stat = (struct os_stat){
             .bytes = process->world->disk.inodes[file->inode].seen_bytes,
@@ -277,30 +266,30 @@ static int file_stat(struct os *os, struct os_file *file, struct os_stat *ret_st
             .mode = 0600,
             .links = 1,
         };
-    return note(process, CALL_FILE_STAT, file->inode, 0, 0, failed);
+    return machine_note(process, CALL_FILE_STAT, file->inode, 0, 0, failed);
 }
 
 static int file_read(struct os *os, struct os_file *file, void *buffer, size_t bytes,
                      uint64_t offset, size_t *ret_read) {
-    struct process *process = process_of(os);
-    pass(process);
-    int failed = swept(process->world, CALL_FILE_READ);
+    struct process *process = machine_process(os);
+    machine_pass(process);
+    int failed = machine_swept(process->world, CALL_FILE_READ);
     if (failed == 0 && world_meets(process->world, FAULT_READ))
         failed = EIO;
     if (world_meets(process->world, FAULT_EVICT))
         disk_drop_cache(&process->world->disk, file->inode);
     if (failed == 0)
         *ret_read = disk_read(&process->world->disk, file->inode, buffer, bytes, offset);
-    return note(process, CALL_FILE_READ, file->inode, offset, bytes, failed);
+    return machine_note(process, CALL_FILE_READ, file->inode, offset, bytes, failed);
 }
 
 /* Every block of zeros is a hole here: no file system leaves out more. */
 static int file_find_data(struct os *os, struct os_file *file, uint64_t offset,
                           uint64_t *ret_offset) {
-    struct process *process = process_of(os);
+    struct process *process = machine_process(os);
     const struct disk *disk = &process->world->disk;
-    pass(process);
-    int failed = swept(process->world, CALL_FIND_DATA);
+    machine_pass(process);
+    int failed = machine_swept(process->world, CALL_FIND_DATA);
     if (failed == 0 && world_meets(process->world, FAULT_READ))
         failed = EIO;
     const uint64_t found = disk_find_data(disk, file->inode, offset);
@@ -308,7 +297,7 @@ static int file_find_data(struct os *os, struct os_file *file, uint64_t offset,
         failed = ENOENT;
     if (failed == 0)
         *ret_offset = found;
-    return note(process, CALL_FIND_DATA, file->inode, offset, 0, failed);
+    return machine_note(process, CALL_FIND_DATA, file->inode, offset, 0, failed);
 }
 
 /* A kill lets a write stop at a page's edge; seldom anywhere, as when a limit cut it short before.
@@ -348,7 +337,7 @@ static int write_some(struct os_file *file, const uint8_t *bytes, size_t count, 
             (offset + prng_below(&world->faults, count)) / DISK_BLOCK * DISK_BLOCK;
         if (edge > offset)
             done = disk_write(disk, file->inode, bytes, (size_t)(edge - offset), offset);
-        pass(process);
+        machine_pass(process);
     }
     done += disk_write(disk, file->inode, bytes + done, count - done, offset + done);
     world->fault_counts[FAULT_SPACE] += done < count;
@@ -357,16 +346,16 @@ static int write_some(struct os_file *file, const uint8_t *bytes, size_t count, 
 
 static int file_write(struct os *os, struct os_file *file, const void *buffer, size_t bytes,
                       uint64_t offset) {
-    struct process *process = process_of(os);
+    struct process *process = machine_process(os);
     struct world *world = process->world;
     struct disk *disk = &world->disk;
-    pass(process);
+    machine_pass(process);
     if (!may_write(file))
         return EBADF;
-    int failed = swept(world, CALL_FILE_WRITE);
+    int failed = machine_swept(world, CALL_FILE_WRITE);
     if (world->current != NULL && world_meets(world, FAULT_KILL_IN_WRITE)) {
         (void)disk_write(disk, file->inode, buffer, prefix_of(world, bytes, offset), offset);
-        (void)note(process, CALL_FILE_WRITE, file->inode, offset, bytes, EINTR);
+        (void)machine_note(process, CALL_FILE_WRITE, file->inode, offset, bytes, EINTR);
         world_kill(world, process);
         world_leave_for_good(world);
     }
@@ -382,18 +371,18 @@ static int file_write(struct os *os, struct os_file *file, const void *buffer, s
     }
     if (world_meets(world, FAULT_WRITE_BACK) && !disk->inodes[file->inode].is_mapped)
         disk_sync_failing(disk, file->inode, &world->contents);
-    (void)note(process, CALL_FILE_WRITE, file->inode, offset, bytes, failed);
-    pass(process);
+    (void)machine_note(process, CALL_FILE_WRITE, file->inode, offset, bytes, failed);
+    machine_pass(process);
     return failed;
 }
 
 static int file_sync(struct os *os, struct os_file *file) {
-    struct process *process = process_of(os);
+    struct process *process = machine_process(os);
     struct world *world = process->world;
     struct disk_inode *inode = &world->disk.inodes[file->inode];
-    pass(process);
+    machine_pass(process);
     bool dies_of_it = false; /* before it can tell anybody */
-    int failed = swept(world, CALL_FILE_SYNC);
+    int failed = machine_swept(world, CALL_FILE_SYNC);
     if (failed == 0 && world_meets(world, FAULT_SYNC))
         failed = EIO;
     if (failed != 0) {
@@ -420,23 +409,23 @@ static int file_sync(struct os *os, struct os_file *file) {
             failed = EIO;
         }
     }
-    (void)note(process, CALL_FILE_SYNC, file->inode, 0, 0, failed);
+    (void)machine_note(process, CALL_FILE_SYNC, file->inode, 0, 0, failed);
     if (dies_of_it && world->current != NULL) {
         world->fault_counts[FAULT_KILL]++;
         world_kill(world, process);
         world_leave_for_good(world);
     }
-    pass(process);
+    machine_pass(process);
     return failed;
 }
 
 static int file_zero_fill(struct os *os, struct os_file *file, uint64_t offset, uint64_t bytes) {
-    struct process *process = process_of(os);
+    struct process *process = machine_process(os);
     struct world *world = process->world;
-    pass(process);
+    machine_pass(process);
     if (!may_write(file))
         return EBADF;
-    int failed = swept(world, CALL_ZERO_FILL);
+    int failed = machine_swept(world, CALL_ZERO_FILL);
     if (failed == 0 && world_meets(world, FAULT_WRITE))
         failed = EIO;
     if (failed == 0 && disk_grows(&world->disk, file->inode, offset + bytes) &&
@@ -460,17 +449,17 @@ static int file_zero_fill(struct os *os, struct os_file *file, uint64_t offset, 
         const size_t part = bytes - at < sizeof zeros ? (size_t)(bytes - at) : sizeof zeros;
         (void)disk_write(&world->disk, file->inode, zeros, part, offset + at);
         if (at % (4 * sizeof zeros) == 0)
-            pass(process);
+            machine_pass(process);
     }
-    return note(process, CALL_ZERO_FILL, file->inode, offset, bytes, failed);
+    return machine_note(process, CALL_ZERO_FILL, file->inode, offset, bytes, failed);
 }
 
 static int file_truncate(struct os *os, struct os_file *file, uint64_t bytes) {
-    struct process *process = process_of(os);
-    pass(process);
+    struct process *process = machine_process(os);
+    machine_pass(process);
     if (!may_write(file))
         return EBADF;
-    int failed = swept(process->world, CALL_TRUNCATE);
+    int failed = machine_swept(process->world, CALL_TRUNCATE);
     if (failed == 0 && disk_grows(&process->world->disk, file->inode, bytes) &&
         world_meets(process->world, FAULT_SPACE))
         failed = ENOSPC;
@@ -478,22 +467,22 @@ static int file_truncate(struct os *os, struct os_file *file, uint64_t bytes) {
         disk_truncate(&process->world->disk, file->inode, (size_t)bytes);
     if (failed == 0 && process->world->disk.inodes[file->inode].seen_bytes < bytes)
         failed = ENOSPC;
-    return note(process, CALL_TRUNCATE, file->inode, 0, bytes, failed);
+    return machine_note(process, CALL_TRUNCATE, file->inode, 0, bytes, failed);
 }
 
 static int file_drop_cache(struct os *os, struct os_file *file) {
-    struct process *process = process_of(os);
-    pass(process);
-    const int failed = swept(process->world, CALL_DROP_CACHE);
+    struct process *process = machine_process(os);
+    machine_pass(process);
+    const int failed = machine_swept(process->world, CALL_DROP_CACHE);
     if (failed == 0)
         disk_drop_cache(&process->world->disk, file->inode);
-    return note(process, CALL_DROP_CACHE, file->inode, 0, 0, failed);
+    return machine_note(process, CALL_DROP_CACHE, file->inode, 0, 0, failed);
 }
 
 static int file_map(struct os *os, struct os_file *file, size_t bytes, void **ret_address) {
-    struct process *process = process_of(os);
-    pass(process);
-    int failed = swept(process->world, CALL_MAP);
+    struct process *process = machine_process(os);
+    machine_pass(process);
+    int failed = machine_swept(process->world, CALL_MAP);
     if (failed == 0 && world_meets(process->world, FAULT_MEMORY))
         failed = ENOMEM;
     if (failed == 0 && process->world->disk.inodes[file->inode].seen_bytes < bytes)
@@ -509,11 +498,11 @@ static int file_map(struct os *os, struct os_file *file, size_t bytes, void **re
         process->mappings = mapping;
         *ret_address = mapping->address;
     }
-    return note(process, CALL_MAP, file->inode, 0, bytes, failed);
+    return machine_note(process, CALL_MAP, file->inode, 0, bytes, failed);
 }
 
 static void file_unmap(struct os *os, void *address, size_t bytes) {
-    struct process *process = process_of(os);
+    struct process *process = machine_process(os);
     struct mapping **at = &process->mappings;
     while (*at != NULL && (*at)->address != address)
         at = &(*at)->next;
@@ -523,87 +512,37 @@ static void file_unmap(struct os *os, void *address, size_t bytes) {
         return;
     }
     *at = mapping->next;
-    (void)note(process, TRACE_UNMAP, mapping->inode, 0, bytes, 0);
+    (void)machine_note(process, TRACE_UNMAP, mapping->inode, 0, bytes, 0);
     disk_close(&process->world->disk, mapping->inode);
     free(mapping);
 }
 
 static int name_rename(struct os *os, struct os_dir *dir, const char *from, const char *to) {
-    struct process *process = process_of(os);
+    struct process *process = machine_process(os);
     struct disk *disk = &process->world->disk;
-    pass(process);
-    int failed = swept(process->world, CALL_RENAME);
+    machine_pass(process);
+    int failed = machine_swept(process->world, CALL_RENAME);
     if (failed == 0 && world_meets(process->world, FAULT_NAME))
         failed = EIO;
     if (failed == 0 && disk_lookup(disk, dir->inode, from) < 0)
         failed = ENOENT;
     if (failed == 0)
         disk_rename(disk, dir->inode, from, to);
-    return note(process, CALL_RENAME, dir->inode, 0, 0, failed);
+    return machine_note(process, CALL_RENAME, dir->inode, 0, 0, failed);
 }
 
 static int name_unlink(struct os *os, struct os_dir *dir, const char *name) {
-    struct process *process = process_of(os);
+    struct process *process = machine_process(os);
     struct disk *disk = &process->world->disk;
-    pass(process);
-    int failed = swept(process->world, CALL_UNLINK);
+    machine_pass(process);
+    int failed = machine_swept(process->world, CALL_UNLINK);
     if (failed == 0 && world_meets(process->world, FAULT_NAME))
         failed = EIO;
     if (failed == 0 && disk_lookup(disk, dir->inode, name) < 0)
         failed = ENOENT;
     if (failed == 0)
         disk_unlink(disk, dir->inode, name);
-    return note(process, CALL_UNLINK, dir->inode, 0, 0, failed);
-}
-
-/* ---- Locks ---- */
-
-static int lock_take(struct os *os, struct os_file *file, uint64_t byte) {
-    struct process *process = process_of(os);
-    struct world *world = process->world;
-    pass(process);
-    int failed = swept(world, CALL_LOCK_TAKE);
-    for (size_t i = 0; failed == 0 && i < world->lock_count; i++) {
-        if (world->locks[i].inode == file->inode && world->locks[i].byte == byte) {
-            if (world->locks[i].file == file)
-                return note(process, CALL_LOCK_TAKE, file->inode, byte, 1, 0);
-            failed = EAGAIN;
-        }
-    }
-    if (failed == 0) {
-        if (world->lock_count == LOCKS_MAX)
-            abort();
-        world->locks[world->lock_count++] = (struct lock){file->inode, byte, file};
-    }
-    return note(process, CALL_LOCK_TAKE, file->inode, byte, 1, failed);
-}
-
-static void lock_drop(struct os *os, struct os_file *file, uint64_t byte) {
-    struct process *process = process_of(os);
-    locks_drop(process->world, file, byte, false);
-    (void)note(process, TRACE_LOCK_DROP, file->inode, byte, 1, 0);
-    pass(process);
-}
-
-static int lock_find(struct os *os, struct os_file *file, uint64_t first, uint64_t count,
-                     uint64_t *ret_byte) {
-    struct process *process = process_of(os);
-    const struct world *world = process->world;
-    pass(process);
-    const int failed = swept(process->world, CALL_LOCK_FIND);
-    if (failed != 0)
-        return note(process, CALL_LOCK_FIND, file->inode, first, count, failed);
-    uint64_t lowest = first + count;
-    for (size_t i = 0; i < world->lock_count; i++) {
-        const struct lock *lock = &world->locks[i];
-        if (lock->inode == file->inode && lock->file != file && lock->byte >= first &&
-            lock->byte < lowest)
-            lowest = lock->byte;
-    }
-    if (lowest == first + count)
-        return note(process, CALL_LOCK_FIND, file->inode, first, count, ENOENT);
-    *ret_byte = lowest;
-    return note(process, CALL_LOCK_FIND, file->inode, lowest, 1, 0);
+    return machine_note(process, CALL_UNLINK, dir->inode, 0, 0, failed);
 }
 
 /* ---- Waiting ---- */
@@ -638,26 +577,27 @@ static int word_find(const struct process *process, const _Atomic uint32_t *word
 }
 
 static int futex_wait(struct os *os, _Atomic uint32_t *word, uint32_t expected, uint64_t deadline) {
-    struct process *process = process_of(os);
+    struct process *process = machine_process(os);
     uint64_t offset;
     const int inode = word_find(process, word, &offset);
-    pass(process);
-    (void)note(process, TRACE_FUTEX_WAIT, inode, offset, sizeof *word, 0);
+    machine_pass(process);
+    (void)machine_note(process, TRACE_FUTEX_WAIT, inode, offset, sizeof *word, 0);
     if (atomic_load(word) != expected)
-        return note(process, TRACE_FUTEX_WOKE, inode, offset, 0, 0);
+        return machine_note(process, TRACE_FUTEX_WOKE, inode, offset, 0, 0);
     if (world_meets(process->world, FAULT_WAKE))
-        return note(process, TRACE_FUTEX_WOKE, inode, offset, 0, 0);
-    return note(process, TRACE_FUTEX_WOKE, inode, offset, 0, wait_until(process, word, deadline));
+        return machine_note(process, TRACE_FUTEX_WOKE, inode, offset, 0, 0);
+    return machine_note(process, TRACE_FUTEX_WOKE, inode, offset, 0,
+                        wait_until(process, word, deadline));
 }
 
 static void futex_wake(struct os *os, _Atomic uint32_t *word, uint32_t waiters_max) {
-    struct process *process = process_of(os);
+    struct process *process = machine_process(os);
     struct world *world = process->world;
     const size_t first =
         world_meets(world, FAULT_ORDER) ? (size_t)prng_below(&world->faults, WORLD_FIBERS) : 0;
     uint64_t offset;
     const int inode = word_find(process, word, &offset);
-    (void)note(process, TRACE_FUTEX_WAKE, inode, offset, sizeof *word, 0);
+    (void)machine_note(process, TRACE_FUTEX_WAKE, inode, offset, sizeof *word, 0);
     for (size_t i = 0; i < WORLD_FIBERS && waiters_max > 0; i++) {
         struct thread *thread = &world->threads[(first + i) % WORLD_FIBERS];
         if (thread->state == FIBER_WAITS && thread->word == word && !thread->was_woken) {
@@ -665,45 +605,45 @@ static void futex_wake(struct os *os, _Atomic uint32_t *word, uint32_t waiters_m
             waiters_max--;
         }
     }
-    pass(process);
+    machine_pass(process);
 }
 
 static void pause_for(struct os *os, uint64_t nanoseconds) {
-    struct process *process = process_of(os);
-    pass(process);
-    (void)note(process, TRACE_PAUSE, -1, nanoseconds, 0, 0);
+    struct process *process = machine_process(os);
+    machine_pass(process);
+    (void)machine_note(process, TRACE_PAUSE, -1, nanoseconds, 0, 0);
     (void)wait_until(process, NULL, process->world->clock_ns + nanoseconds + 1000);
 }
 
 static void step(struct os *os) {
-    pass(process_of(os));
+    machine_pass(machine_process(os));
 }
 
 /* ---- The rest ---- */
 
 static uint64_t clock_boot(struct os *os) {
-    return process_of(os)->world->clock_ns;
+    return machine_process(os)->world->clock_ns;
 }
 
 static uint64_t clock_wall(struct os *os) {
-    const struct world *world = process_of(os)->world;
+    const struct world *world = machine_process(os)->world;
     return world->wall_us + world->clock_ns / 1000;
 }
 
 static void boot_id(struct os *os, uint8_t ret_id[OS_BOOT_ID_BYTES]) {
-    memcpy(ret_id, process_of(os)->world->boot_id, OS_BOOT_ID_BYTES);
+    memcpy(ret_id, machine_process(os)->world->boot_id, OS_BOOT_ID_BYTES);
 }
 
 static int entropy(struct os *os, void *buffer, size_t bytes) {
-    struct world *world = process_of(os)->world;
-    const int failed = swept(world, CALL_ENTROPY);
+    struct world *world = machine_process(os)->world;
+    const int failed = machine_swept(world, CALL_ENTROPY);
     for (size_t i = 0; failed == 0 && i < bytes; i++)
         ((uint8_t *)buffer)[i] = (uint8_t)prng_next(&world->contents);
-    return note(process_of(os), CALL_ENTROPY, -1, 0, bytes, failed);
+    return machine_note(machine_process(os), CALL_ENTROPY, -1, 0, bytes, failed);
 }
 
 static void process_names(struct os *os, struct os_process *ret_process) {
-    const struct process *process = process_of(os);
+    const struct process *process = machine_process(os);
     *ret_process = (struct os_process){.pid = process->pid, .host = "sim", .command = "actor"};
 }
 
@@ -713,9 +653,10 @@ static bool is_forked_child(struct os *os) {
 }
 
 static void *allocate(struct os *os, size_t bytes) {
-    struct process *process = process_of(os);
-    if (swept(process->world, CALL_ALLOCATE) != 0 || world_meets(process->world, FAULT_MEMORY)) {
-        (void)note(process, CALL_ALLOCATE, -1, 0, bytes, ENOMEM);
+    struct process *process = machine_process(os);
+    if (machine_swept(process->world, CALL_ALLOCATE) != 0 ||
+        world_meets(process->world, FAULT_MEMORY)) {
+        (void)machine_note(process, CALL_ALLOCATE, -1, 0, bytes, ENOMEM);
         return NULL;
     }
     struct block *block = calloc(1, sizeof *block + bytes);
@@ -731,7 +672,7 @@ static void *allocate(struct os *os, size_t bytes) {
 }
 
 static void release(struct os *os, void *memory, size_t bytes) {
-    struct process *process = process_of(os);
+    struct process *process = machine_process(os);
     if (memory == NULL)
         return;
     struct block *block = (struct block *)memory - 1;
@@ -755,6 +696,7 @@ const struct os_ops machine_ops = {
     .dir_open_at = dir_open_at,
     .dir_list = dir_list,
     .dir_sync = dir_sync,
+    .dir_hold = locks_hold,
     .dir_close = dir_close,
     .file_open = file_open,
     .file_close = file_close,
@@ -770,9 +712,9 @@ const struct os_ops machine_ops = {
     .file_unmap = file_unmap,
     .rename = name_rename,
     .unlink = name_unlink,
-    .lock_take = lock_take,
-    .lock_drop = lock_drop,
-    .lock_find = lock_find,
+    .lock_take = locks_take,
+    .lock_drop = locks_drop,
+    .lock_find = locks_find,
     .futex_wait = futex_wait,
     .futex_wake = futex_wake,
     .pause = pause_for,

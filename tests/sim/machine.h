@@ -40,6 +40,14 @@ struct lock {
     struct os_file *file;
 };
 
+/* A directory that is held. */
+struct hold {
+    const struct os_dir *dir;
+    const struct process *process;
+    int inode;
+    bool is_alone;
+};
+
 enum process_state { PROCESS_FREE, PROCESS_RUNS, PROCESS_STOPPED, PROCESS_DEAD };
 
 struct process {
@@ -79,6 +87,8 @@ struct world {
     struct thread *current; /* NULL: the scheduler */
     struct lock locks[LOCKS_MAX];
     size_t lock_count;
+    struct hold holds[LOCKS_MAX];
+    size_t hold_count;
     uint64_t clock_ns, wall_us;
     uint8_t boot_id[OS_BOOT_ID_BYTES];
     uint64_t calls;
@@ -112,6 +122,21 @@ void world_trace(struct world *world, const struct process *process, unsigned wh
                  uint64_t offset, uint64_t bytes, int result);
 void world_complain(struct world *world, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+static inline struct process *machine_process(struct os *os) {
+    return (struct process *)(void *)os;
+}
+
+/* What may happen between any two calls: time passes, and the seed may kill, stop, or let another
+ * go on. Does not return when this process is dead. */
+void machine_pass(struct process *process);
+
+/* The errno with which a sweep wants this call to fail, or 0. */
+int machine_swept(struct world *world, enum call call);
+
+/* Takes a call into the trace; gives its result. */
+int machine_note(struct process *process, unsigned call, int inode, uint64_t offset, uint64_t bytes,
+                 int result);
 
 /* Does the fault strike, here where it could? */
 static inline bool world_meets(struct world *world, enum fault fault) {

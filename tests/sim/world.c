@@ -1,3 +1,4 @@
+#include "locks.h"
 #include "machine.h"
 
 #include <stdarg.h>
@@ -17,10 +18,10 @@ const char *fault_name(enum fault fault) {
 
 const char *call_name(enum call call) {
     static const char *const names[CALL_COUNT] = {
-        "dir_open",  "dir_list",   "dir_sync",   "file_open", "file_stat",
-        "file_read", "find_data",  "file_write", "file_sync", "zero_fill",
-        "truncate",  "drop_cache", "map",        "rename",    "unlink",
-        "lock_take", "lock_find",  "entropy",    "allocate",  "file_close",
+        "dir_open",  "dir_list",   "dir_sync",  "file_open",  "file_stat", "file_read",
+        "find_data", "file_write", "file_sync", "zero_fill",  "truncate",  "drop_cache",
+        "map",       "rename",     "unlink",    "dir_hold",   "dir_hold",  "lock_take",
+        "lock_find", "entropy",    "allocate",  "file_close",
     };
     return names[call];
 }
@@ -55,10 +56,7 @@ static void process_release(struct world *world, struct process *process) {
     }
     for (struct os_file *file = process->files, *next; file != NULL; file = next) {
         next = file->next;
-        for (size_t i = world->lock_count; i > 0; i--) {
-            if (world->locks[i - 1].file == file)
-                world->locks[i - 1] = world->locks[--world->lock_count];
-        }
+        locks_drop_all(world, file);
         disk_close(&world->disk, file->inode);
         free(file);
     }
@@ -67,6 +65,7 @@ static void process_release(struct world *world, struct process *process) {
         disk_close(&world->disk, mapping->inode);
         free(mapping);
     }
+    locks_end_process(world, process);
     process->blocks = NULL;
     process->files = NULL;
     process->mappings = NULL;

@@ -68,6 +68,7 @@ enum call {
     CALL_MAP,
     CALL_RENAME,
     CALL_UNLINK,
+    CALL_DIR_HOLD,
     CALL_LOCK_TAKE,
     CALL_LOCK_FIND,
     CALL_ENTROPY,
