@@ -216,13 +216,94 @@ Test(opening, an_identity_lost_from_a_store_in_use_is_damage, .init = set_up,
     cr_assert_eq(refusal_of(store, &options, &error), PAWL_DAMAGED, "empty");
     identity->name[0] = 'x';
     image_put(&image);
-    cr_assert_neq(refusal_of(store, &options, &error), PAWL_OK, "gone");
+    cr_assert_eq(refusal_of(store, &options, &error), PAWL_DAMAGED, "gone");
+    struct log_options no_making = options;
+    no_making.create = false;
+    cr_assert_eq(refusal_of(store, &no_making, &error), PAWL_DAMAGED, "gone");
+    char path[1024];
+    join(path, sizeof path, store, "/", "identity");
+    cr_assert_neq(access(path, F_OK), 0, "none is made");
     identity->name[0] = 'i';
     identity->count = IDENTITY_BYTES;
     memset(identity->bytes, 0, IDENTITY_BYTES);
     image_put(&image);
     cr_assert_eq(refusal_of(store, &options, &error), PAWL_DAMAGED, "all zeros");
     cr_assert_str_eq(error.file, "identity");
+}
+
+/* The locks are on the file that was there before, where who comes later does not look. */
+Test(opening, an_identity_replaced_while_the_store_is_open_lets_nobody_in, .init = set_up,
+     .fini = tear_down_image) {
+    struct log_options late = options_of(SMALL_SEGMENT);
+    pawl_error error;
+    late.busy_ns = 0;
+    struct log *log = must_open_log(SMALL_SEGMENT);
+    (void)must_append_durably(log, 1, 40);
+    image_take(&image);
+    const struct image_file *identity = image_find(&image, "identity");
+    char path[1024], other[1024];
+    join(path, sizeof path, store, "/", "identity");
+    join(other, sizeof other, store, "/", "other");
+    FILE *copy = fopen(other, "w");
+    cr_assert(copy != NULL);
+    cr_assert_eq(fwrite(identity->bytes, 1, identity->count, copy), identity->count);
+    cr_assert_eq(fclose(copy), 0);
+    cr_assert_eq(rename(other, path), 0);
+    cr_assert_eq(refusal_of(store, &late, &error), PAWL_BUSY);
+    cr_assert(strstr(error.sentence, "it was replaced") != NULL, "%s", error.sentence);
+    late.exclusive = true;
+    cr_assert_eq(refusal_of(store, &late, &error), PAWL_BUSY);
+    (void)must_append_durably(log, 2, 40);
+    must_close(log);
+    log = must_open_log(SMALL_SEGMENT);
+    must_read_all(log, 2);
+    must_close(log);
+}
+
+/* As in a backup by hard links, or after a tool that joins equal files. */
+Test(opening, a_reserve_with_a_second_name_or_without_blocks_is_made_anew, .init = set_up,
+     .fini = tear_down_image) {
+    struct log_options options = options_of(SMALL_SEGMENT);
+    struct log_opening opening;
+    char path[1024], second[1024];
+    struct stat one, two;
+    options.reserve_bytes = 16384;
+    join(path, sizeof path, store, "/", "log/reserve-1");
+    join(second, sizeof second, root, "/", "second");
+    must_close(must_open_with(&options, &opening));
+    cr_assert_eq(link(path, second), 0);
+    must_close(must_open_with(&options, &opening));
+    cr_assert_eq(stat(path, &one), 0);
+    cr_assert_eq(stat(second, &two), 0);
+    cr_assert_neq(one.st_ino, two.st_ino);
+    const off_t bytes = one.st_size;
+    cr_assert_eq(truncate(path, 0), 0);
+    cr_assert_eq(truncate(path, bytes), 0);
+    must_close(must_open_with(&options, &opening));
+    cr_assert_eq(stat(path, &one), 0);
+    cr_assert_eq(one.st_size, bytes);
+    cr_assert_geq(one.st_blocks * 512, bytes);
+}
+
+Test(opening, a_segment_made_ahead_that_has_a_second_name_is_made_anew, .init = set_up,
+     .fini = tear_down_image) {
+    char path[1024], second[1024];
+    struct stat before, after, ours;
+    join(path, sizeof path, store, "/", "log/0000000002.seg");
+    join(second, sizeof second, root, "/", "second");
+    must_close(must_open_log(SMALL_SEGMENT));
+    cr_assert_eq(link(path, second), 0);
+    cr_assert_eq(stat(second, &before), 0);
+    struct log *log = must_open_log(SMALL_SEGMENT);
+    for (uint64_t i = 0; i < 12; i++)
+        (void)must_append_durably(log, i + 1, 1000);
+    must_read_all(log, 12);
+    must_close(log);
+    cr_assert_eq(stat(second, &after), 0);
+    cr_assert_eq(stat(path, &ours), 0);
+    cr_assert_neq(ours.st_ino, after.st_ino);
+    cr_assert_eq(after.st_size, before.st_size);
+    cr_assert_eq(after.st_mtim.tv_nsec, before.st_mtim.tv_nsec, "nothing was written to it");
 }
 
 Test(opening, needs_one_copy_of_identity, .init = set_up, .fini = tear_down_image) {

@@ -212,6 +212,49 @@ Test(os_posix_file, reads_what_was_written, .init = set_up, .fini = tear_down) {
     cr_assert_eq(os_file_close(os, file), 0);
 }
 
+/* The root directory is root's; whoever runs this test ends as somebody else. */
+static int open_what_is_not_ours(void *context) {
+    struct os *own;
+    struct os_dir *there;
+    (void)context;
+    NEED(os_posix_create(&own) == 0);
+    NEED(geteuid() != 0 || setuid(65534) == 0);
+    NEED(os_dir_open(own, "/", OS_OPEN_READ, &there) == 0);
+    os_dir_close(own, there);
+    NEED(os_dir_open(own, "/", OS_OPEN_READ | OS_OPEN_WRITE, &there) == EACCES);
+    return 0;
+}
+
+Test(os_posix_dir, is_for_its_owner_to_write_to) {
+    run_child(open_what_is_not_ours, NULL);
+}
+
+Test(os_posix_dir, made_in_another_one_has_its_owner, .init = set_up, .fini = tear_down) {
+    struct os_dir *inner;
+    struct stat found;
+    const uid_t owner = geteuid() == 0 ? 65534 : geteuid();
+    cr_assert_eq(chown(root, owner, (gid_t)-1), 0);
+    cr_assert_eq(os_dir_open_at(os, dir, "inner", OS_OPEN_READ | OS_OPEN_CREATE, &inner), 0);
+    os_dir_close(os, inner);
+    cr_assert_eq(stat(path_of("inner"), &found), 0);
+    cr_assert_eq(found.st_uid, owner);
+    cr_assert_eq(rmdir(path_of("inner")), 0);
+}
+
+Test(os_posix_dir, is_held_beside_others_or_alone, .init = set_up, .fini = tear_down) {
+    struct os_dir *first, *second;
+    cr_assert_eq(os_dir_open(os, root, OS_OPEN_READ, &first), 0);
+    cr_assert_eq(os_dir_open(os, root, OS_OPEN_READ, &second), 0);
+    cr_assert_eq(os_dir_hold(os, first, true), 0);
+    cr_assert_eq(os_dir_hold(os, second, false), EAGAIN);
+    cr_assert_eq(os_dir_hold(os, first, false), 0);
+    cr_assert_eq(os_dir_hold(os, second, false), 0);
+    cr_assert_eq(os_dir_hold(os, second, true), EAGAIN);
+    os_dir_close(os, first);
+    cr_assert_eq(os_dir_hold(os, second, true), 0);
+    os_dir_close(os, second);
+}
+
 /* The system takes a part and only then says why it takes no more: that part is in the file, and
  * the call has failed. The limit stands for a disk that fills up; it is lowered behind the first
  * write, which asked for it. */

@@ -309,9 +309,15 @@ Test(verify, tells_of_an_identity_that_is_lost, .init = set_up_in_memory,
     struct image_file *identity = image_find(&whole, IDENTITY_NAME);
     memset(identity->bytes, 0, identity->count);
     image_put(&whole);
-    const struct seen seen = look();
+    struct seen seen = look();
     cr_assert_eq(seen.status, PAWL_OK);
     cr_assert_eq(seen.report.found[WALK_DAMAGE], 1);
+    identity->name[0] = 'x';
+    image_put(&whole);
+    seen = look();
+    cr_assert_eq(seen.status, PAWL_OK, "missing");
+    cr_assert_eq(seen.report.found[WALK_DAMAGE], 1);
+    cr_assert(strstr(seen.what, "missing") != NULL, "%s", seen.what);
 }
 
 Test(verify, finds_no_store_where_there_is_none, .init = set_up_in_memory,
