@@ -13,7 +13,7 @@ UNIT := test_status test_bytes test_hash test_os_posix test_os_posix_process tes
 	test_slots test_chain test_recovery test_look test_scan test_commit test_tail test_supply \
 	test_log test_opening test_format_doc test_sim_prng test_sim_disk test_sim_os test_sim_sched \
 	test_sim_trace test_verify test_verify_findings test_event test_policy test_seqset test_index \
-	test_entries test_state
+	test_entries test_state test_replica
 ORACLE := reader
 ORACLE_MAIN := main
 CLI := store

@@ -18,10 +18,10 @@ const char *fault_name(enum fault fault) {
 
 const char *call_name(enum call call) {
     static const char *const names[CALL_COUNT] = {
-        "dir_open",  "dir_list",   "dir_sync",  "file_open",  "file_stat", "file_read",
-        "find_data", "file_write", "file_sync", "zero_fill",  "truncate",  "drop_cache",
-        "map",       "rename",     "unlink",    "dir_hold",   "dir_hold",  "lock_take",
-        "lock_find", "entropy",    "allocate",  "file_close",
+        "dir_open",  "dir_list",   "dir_sync",   "file_open", "file_stat", "file_read",
+        "find_data", "file_write", "file_sync",  "zero_fill", "truncate",  "drop_cache",
+        "map",       "rename",     "unlink",     "dir_hold",  "lock_take", "lock_find",
+        "entropy",   "allocate",   "file_close",
     };
     return names[call];
 }
