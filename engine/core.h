@@ -125,10 +125,13 @@ static inline pawl_status core_not_durable(struct log *log, pawl_error *error) {
     return error_set(error, PAWL_IO, "what is not durable yet can't be read back");
 }
 
-/* The same for what the chain calls damage, unless everything is durable. */
+/* The same for what the chain calls damage, unless everything is durable. A segment that is just
+ * being begun counts, though the tail has not moved into it yet; so that is looked at first. */
 static inline pawl_status core_judge_chain(struct log *log, pawl_status status, pawl_error *error) {
+    const bool is_appending = atomic_load(&log->shared->appending_lsn) != 0;
     const uint64_t durable_lsn = atomic_load(&log->shared->durable_lsn);
-    if (status == PAWL_DAMAGED && durable_lsn < atomic_load(&log->shared->tail_lsn))
+    if (status == PAWL_DAMAGED &&
+        (is_appending || durable_lsn < atomic_load(&log->shared->tail_lsn)))
         return core_not_durable(log, error);
     return status;
 }

@@ -88,3 +88,19 @@ Test(tail, a_wait_for_a_thread_of_the_same_handle_ends_when_it_is_interrupted, .
     log_unlock(log);
     must_close(log);
 }
+
+/* The system can lose what it wrote back by itself, also in the moment before the tail moves. */
+Test(tail, a_start_that_is_lost_while_it_is_begun_is_no_damage, .init = set_up, .fini = tear_down) {
+    struct log *log = must_open_log(SMALL_SEGMENT);
+    pawl_error error;
+    (void)must_append_durably(log, 1, 40);
+    cr_assert_eq(log_durable(log), log_tail(log));
+    atomic_store(&log->shared->appending_lsn, log_tail(log));
+    pawl_status status = chain_follow(&log->chain, 2, &error);
+    cr_assert_eq(status, PAWL_DAMAGED, "nothing stands in it");
+    cr_assert_eq(core_judge_chain(log, status, &error), PAWL_IO);
+    atomic_store(&log->shared->appending_lsn, 0);
+    status = chain_follow(&log->chain, 2, &error);
+    cr_assert_eq(core_judge_chain(log, status, &error), PAWL_DAMAGED);
+    must_close(log);
+}
